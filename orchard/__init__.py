@@ -1,0 +1,1 @@
+"""Orchard: from labelled samples to a served model."""
