@@ -1,0 +1,186 @@
+"""Bytes by key over fsspec: `file://` on one machine, `hdfs://` on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import fsspec
+
+from orchard.errors import BadInput, NotFound, TryAgain
+
+
+class Blobs:
+    """Bytes by key below one root.
+
+    A key is a relative path of plain parts joined by `/`. A write is visible whole or not at all:
+    it goes to a temporary name beside the goal and is renamed.
+
+    Args:
+        root: URI of the folder that holds everything, such as `file:///data/blobs`.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/")
+        self._filesystem, self._base = fsspec.core.url_to_fs(self.root)
+
+    def __reduce__(self) -> tuple[type[Blobs], tuple[str]]:
+        return (Blobs, (self.root,))
+
+    def url(self, key: str) -> str:
+        """The full URI of a key, as Spark and other engines take it."""
+        self._path(key)
+        return f"{self.root}/{key}"
+
+    def read(self, key: str) -> bytes:
+        """All bytes of a key. Raises NotFound."""
+        with self._translated(key), self._filesystem.open(self._path(key), "rb") as file:
+            return cast(bytes, file.read())
+
+    def open(self, key: str) -> IO[bytes]:
+        """A readable, seekable file. Raises NotFound."""
+        with self._translated(key):
+            return cast(IO[bytes], self._filesystem.open(self._path(key), "rb"))
+
+    def write(self, key: str, payload: bytes) -> None:
+        """Store bytes under a key, replacing what was there, whole or not at all."""
+        with self.writing(key) as file:
+            file.write(payload)
+
+    @contextlib.contextmanager
+    def writing(self, key: str) -> Iterator[IO[bytes]]:
+        """A file to write to; it takes its key's place when the block ends without an error."""
+        path = self._path(key)
+        folder = path.rsplit("/", 1)[0]
+        temporary = f"{folder}/.{uuid.uuid4().hex}.tmp"
+        with self._translated(key):
+            self._filesystem.makedirs(folder, exist_ok=True)
+            try:
+                with self._filesystem.open(temporary, "wb") as file:
+                    yield cast(IO[bytes], file)
+                self._replace(temporary, path)
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    self._filesystem.rm(temporary)
+                raise
+
+    def read_json(self, key: str) -> Any:
+        """A JSON value. Raises NotFound."""
+        return json.loads(self.read(key))
+
+    def write_json(self, key: str, value: Any) -> None:
+        """Store a JSON value with sorted keys."""
+        text = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+        self.write(key, text.encode())
+
+    def exists(self, key: str) -> bool:
+        """Whether a file or folder of this key exists."""
+        with self._translated(key):
+            return bool(self._filesystem.exists(self._path(key)))
+
+    def size(self, key: str) -> int:
+        """Size of a file in bytes. Raises NotFound."""
+        with self._translated(key):
+            return int(self._filesystem.size(self._path(key)))
+
+    def list(self, prefix: str) -> list[str]:
+        """Keys of the files and folders directly below a folder, sorted; [] where it is absent."""
+        path = self._path(prefix)
+        try:
+            names = self._filesystem.ls(path, detail=False)
+        except FileNotFoundError:
+            return []
+        leaves = (str(name).rstrip("/").rsplit("/", 1)[1] for name in names)
+        return sorted(f"{prefix}/{leaf}" for leaf in leaves if not leaf.endswith(".tmp"))
+
+    def delete(self, key: str) -> None:
+        """Remove a file or a folder with all below it; nothing happens where it is absent."""
+        path = self._path(key)
+        with contextlib.suppress(FileNotFoundError):
+            self._filesystem.rm(path, recursive=True)
+
+    def rename_folder(self, source: str, goal: str) -> bool:
+        """Move a folder to a place that is free. False where the goal exists; then it stays."""
+        goal_path = self._path(goal)
+        if self._filesystem.exists(goal_path):
+            return False
+        self._filesystem.makedirs(goal_path.rsplit("/", 1)[0], exist_ok=True)
+        if self._is_local:
+            try:
+                os.rename(self._path(source), goal_path)
+            except OSError:
+                return False
+            return True
+        self._filesystem.mv(self._path(source), goal_path, recursive=True)
+        return True
+
+    def upload_folder(self, folder: Path, key: str) -> None:
+        """Copy a local folder so that it appears under the key whole, unless it is there already.
+
+        Used for folders named by their content: a folder that exists is the same folder.
+        """
+        if self.exists(key):
+            return
+        parent, name = key.rsplit("/", 1)
+        staging = f"{parent}/.{name}.{uuid.uuid4().hex[:8]}.tmp"
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                self.write(f"{staging}/{path.relative_to(folder).as_posix()}", path.read_bytes())
+        if not self.rename_folder(staging, key):
+            self.delete(staging)
+
+    def download_folder(self, key: str, folder: Path) -> None:
+        """Copy a folder of blobs to a local folder that appears whole, unless it is there already.
+
+        Raises NotFound where the key is absent.
+        """
+        if folder.exists():
+            return
+        if not self.exists(key):
+            raise NotFound("This folder does not exist", value=key)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".download-") as temporary:
+            staging = Path(temporary) / "content"
+            self._filesystem.get(self._path(key) + "/", str(staging) + "/", recursive=True)
+            with contextlib.suppress(OSError):
+                staging.rename(folder)
+        if not folder.exists():
+            raise TryAgain("A folder could not be copied", value=key)
+
+    @property
+    def _is_local(self) -> bool:
+        protocol = self._filesystem.protocol
+        return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+    def _replace(self, source: str, goal: str) -> None:
+        if self._is_local:
+            os.replace(source, goal)
+            return
+        if self._filesystem.exists(goal):
+            self._filesystem.rm(goal)
+        self._filesystem.mv(source, goal)
+
+    def _path(self, key: str) -> str:
+        parts = key.split("/")
+        if any(part in ("", ".", "..") for part in parts) or "\\" in key or "\0" in key:
+            raise BadInput("A blob key must be a plain relative path", value=key)
+        return f"{self._base}/{key}"
+
+    @contextlib.contextmanager
+    def _translated(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise NotFound("These bytes do not exist", value=key) from error
+        except OSError as error:
+            raise TryAgain(
+                f"The store of bytes could not be used: {error}",
+                value=self.root,
+                way_out="See whether the disk is full or the store is away, then try again",
+            ) from error
