@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from orchard.blobs import keys
 from orchard.blobs.store import Blobs
-from orchard.errors import BadInput, OrchardError
+from orchard.errors import OrchardError
 
 _CHUNK = 1024 * 1024
 
@@ -127,11 +126,3 @@ class SegmentReader:
         if self._file is not None:
             self._file.close()
         self._file = None
-
-
-def local_file(path: Path) -> IO[bytes]:
-    """Open a local file for reading, or refuse it by name."""
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise BadInput(f"This file cannot be read: {error.strerror}", value=str(path)) from error

@@ -1,0 +1,80 @@
+"""Builds: one document a run of `build_model`."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Any
+
+from pymongo import ReturnDocument
+
+from orchard.catalog.connection import Document, Documents, translated
+from orchard.errors import NotFound
+
+
+def build_id_of(dag_id: str, run_id: str) -> str:
+    """16 hexadecimal digits that stand for a run: run ids hold characters that HDFS refuses."""
+    return hashlib.sha256(f"{dag_id}\n{run_id}".encode()).hexdigest()[:16]
+
+
+def create(
+    documents: Documents,
+    owner: str,
+    *,
+    dag_id: str,
+    run_id: str,
+    project: str,
+    parameters: dict[str, Any],
+) -> Document:
+    """The document of a run, made on the first call and returned unchanged on the next.
+
+    `parameters`: task, data ({"kind": "folder"|"archive"|"uri"|"newest", "location": str}),
+    minutes, objective ("accuracy"|"worst_class_recall"), approval ("person"|"floor"), floor,
+    endpoint, dataset.
+    """
+    build_id = build_id_of(dag_id, run_id)
+    with translated():
+        found = documents.builds.find_one_and_update(
+            {"_id": build_id},
+            {
+                "$setOnInsert": {
+                    "owner": owner,
+                    "project": project,
+                    "dag_id": dag_id,
+                    "run_id": run_id,
+                    "parameters": parameters,
+                    "created": datetime.now(UTC),
+                }
+            },
+            upsert=True,
+            return_document=ReturnDocument.AFTER,
+        )
+    assert found is not None  # an upsert that returns the document after it always finds one
+    return found
+
+
+def get(documents: Documents, owner: str, build_id: str) -> Document:
+    """The document of a build. Raises NotFound."""
+    with translated():
+        found = documents.builds.find_one({"_id": build_id, "owner": owner})
+    if found is None:
+        raise NotFound("There is no such build", value=build_id)
+    return found
+
+
+def set_fields(documents: Documents, owner: str, build_id: str, **fields: Any) -> None:
+    """Record facts of a build: version, plan, bundle, figures, addresses, …."""
+    with translated():
+        documents.builds.update_one({"_id": build_id, "owner": owner}, {"$set": fields})
+
+
+def newest(documents: Documents, owner: str, project: str) -> Document | None:
+    """The youngest build of a project that was published, or else the youngest of all."""
+    with translated():
+        for query in ({"published": {"$exists": True}}, {}):
+            found = documents.builds.find_one(
+                {"owner": owner, "project": project, **query}, sort=[("created", -1)]
+            )
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,47 @@
+"""The connection to the documents server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.database import Database
+from pymongo.errors import ConnectionFailure, DuplicateKeyError, PyMongoError
+
+from orchard.errors import OrchardError, TryAgain
+from orchard.settings import settings
+
+Document = dict[str, Any]
+Documents = Database[Document]
+
+_WAIT_MILLISECONDS = 5000
+
+
+@lru_cache(maxsize=4)
+def _client(uri: str) -> MongoClient[Document]:
+    return MongoClient(uri, serverSelectionTimeoutMS=_WAIT_MILLISECONDS, tz_aware=True)
+
+
+def documents(uri: str | None = None, database: str | None = None) -> Documents:
+    """The database of documents; by default the one the settings name."""
+    return _client(uri or settings().documents_uri)[database or settings().documents_database]
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Turn the driver's errors into the project's: away → TryAgain. Duplicate keys pass through."""
+    try:
+        yield
+    except DuplicateKeyError:
+        raise
+    except ConnectionFailure as error:
+        raise TryAgain(
+            "The documents server does not answer",
+            value=str(error)[:200],
+            way_out="Look at `make status`; `make up` starts it again",
+        ) from error
+    except PyMongoError as error:
+        raise OrchardError("The documents server refused a call", value=str(error)[:200]) from error

@@ -1,0 +1,120 @@
+"""The interface between the workflow and a task (image classification, object detection, …).
+
+The workflow knows this interface and no task by name. A task is a folder `orchard/tasks/<name>/`
+whose `__init__` exposes `TASK`, an instance of a `Task` subclass. It holds what the task's labels
+are, its judge, metrics, thresholds, report and response; no engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the judge accepts; every field is a setting.
+
+    Attributes:
+        maximum_pixels: width × height above which a picture is refused before it is decoded.
+        maximum_bytes: encoded size above which a picture is scaled to fit (and said so).
+        minimum_side: shortest side in pixels that is accepted.
+        maximum_seconds: longest recording accepted, in seconds.
+    """
+
+    maximum_pixels: int = 100_000_000
+    maximum_bytes: int = 4 * 1024 * 1024
+    minimum_side: int = 1
+    maximum_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A sample the judge took.
+
+    Attributes:
+        payload: the bytes to store; the bytes that were given unless the judge had to change them.
+        changed: whether `payload` differs from what was given.
+        width, height: size in pixels after rotation (pictures); 0 where the task has none.
+        fingerprint: perceptual hash for near-duplicate search (32 bytes), or b"" where the task
+            has none. Near means a small Hamming distance.
+        notices: sentences about what was done or found (wrong extension, first frame taken, …).
+    """
+
+    payload: bytes
+    changed: bool = False
+    width: int = 0
+    height: int = 0
+    fingerprint: bytes = b""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A sample the judge did not take, with the reason as a sentence and a short code."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a model said about a set of samples.
+
+    Attributes:
+        labels: K class names, in the model's order.
+        scores: (N, K) float32, each row summing to 1.
+        truth: (N,) int64 index into `labels`; -1 where the truth is not one of them.
+        sample_ids: N sample ids, in the same order.
+    """
+
+    labels: tuple[str, ...]
+    scores: NDArray[np.float32]
+    truth: NDArray[np.int64]
+    sample_ids: tuple[str, ...] = field(default=())
+
+
+class Task(ABC):
+    """One kind of work (classify pictures, find objects, …) as the workflow sees it."""
+
+    name: str
+    title: str
+    sample_word: str = "picture"
+
+    @abstractmethod
+    def judge(self, payload: bytes, path: str, limits: Limits) -> Accepted | Refused:
+        """Decide over the bytes of one sample. Pure; never raises for bad bytes."""
+
+    @abstractmethod
+    def labels_of(self, annotation: Json) -> tuple[str, ...]:
+        """The class names in one sample's annotation."""
+
+    @abstractmethod
+    def renamed(self, annotation: Json, names: Mapping[str, str]) -> Json:
+        """The annotation with class names replaced as `names` says."""
+
+    @abstractmethod
+    def decode(self, payload: bytes) -> NDArray[np.uint8]:
+        """Bytes of an accepted sample → what preprocessing takes (pictures: (H, W, 3) RGB)."""
+
+    @abstractmethod
+    def metrics(self, scores: Scores) -> dict[str, Json]:
+        """All figures of an evaluation as JSON; the first ones are named in `headline_metrics`."""
+
+    @abstractmethod
+    def response(
+        self, scores: NDArray[np.float32], bundle: Mapping[str, Json], request: Mapping[str, Json]
+    ) -> dict[str, Json]:
+        """The answer of the prediction service for one sample, (K,) scores → JSON."""
+
+    @property
+    @abstractmethod
+    def headline_metrics(self) -> Sequence[str]:
+        """Names out of `metrics` that are shown first, the deciding one at the front."""
