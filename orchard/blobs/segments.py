@@ -49,7 +49,7 @@ class SegmentWriter:
         self._owner = owner
         self._dataset = dataset
         self._limit = limit
-        self._file: IO[bytes] = tempfile.TemporaryFile()
+        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 — lives as long as the writer
         self._digest = hashlib.sha256()
         self._offset = 0
         self._pending: list[tuple[object, int, int, str]] = []

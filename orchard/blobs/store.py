@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -113,7 +112,7 @@ class Blobs:
         self._filesystem.makedirs(goal_path.rsplit("/", 1)[0], exist_ok=True)
         if self._is_local:
             try:
-                os.rename(self._path(source), goal_path)
+                Path(self._path(source)).rename(goal_path)
             except OSError:
                 return False
             return True
@@ -160,7 +159,7 @@ class Blobs:
 
     def _replace(self, source: str, goal: str) -> None:
         if self._is_local:
-            os.replace(source, goal)
+            Path(source).replace(goal)
             return
         if self._filesystem.exists(goal):
             self._filesystem.rm(goal)
