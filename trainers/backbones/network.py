@@ -1,0 +1,171 @@
+"""A described network as a Paddle layer.
+
+`Weights` are kept as they come: convolution weight, frozen batch normalisation as scale and bias.
+The scale is multiplied into the weight at each step, which costs next to nothing beside the
+convolution and keeps the geometry of the unfolded weights for fine-tuning. `folded=True` has it
+multiplied in once, for inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainers.backbones.architecture import (
+    POOLINGS,
+    Block,
+    Convolution,
+    FeatureSpan,
+    Weights,
+    check_weights,
+    folded,
+)
+from trainers.backbones.registry import Backbone
+from trainers.engine import paddle
+
+Tensor = paddle.Tensor
+
+
+class ConvolutionLayer(paddle.nn.Layer):
+    """Convolution, scale, bias and ReLU6 as `Convolution` describes them."""
+
+    def __init__(self, convolution: Convolution, folded: bool) -> None:
+        super().__init__()
+        self.convolution = convolution
+        before, after = convolution.padding
+        self._padding = [before, after, before, after]
+        zero = paddle.nn.initializer.Constant(0.0)
+        self.weight = self.create_parameter(
+            list(convolution.weight_shape), default_initializer=zero
+        )
+        self.bias = self.create_parameter([convolution.outputs], default_initializer=zero)
+        self.scale = None
+        if not folded:
+            self.scale = self.create_parameter([convolution.outputs], default_initializer=zero)
+            self.scale.stop_gradient = True
+            self.scale.trainable = False
+
+    def forward(self, value: Tensor) -> Tensor:
+        weight = self.weight
+        if self.scale is not None:
+            weight = weight * self.scale.reshape([-1, 1, 1, 1])
+        value = paddle.nn.functional.conv2d(
+            value,
+            weight,
+            stride=self.convolution.stride,
+            padding=self._padding,
+            groups=self.convolution.groups,
+        )
+        value = value + self.bias.reshape([1, -1, 1, 1])
+        return paddle.nn.functional.relu6(value) if self.convolution.relu6 else value
+
+
+class BlockLayer(paddle.nn.Layer):
+    """Convolutions in a row, with the input added where the block is residual."""
+
+    def __init__(self, block: Block, folded: bool) -> None:
+        super().__init__()
+        self.block = block
+        for convolution in block.convolutions:
+            name = convolution.name.removeprefix(f"{block.name}.")
+            self.add_sublayer(name, ConvolutionLayer(convolution, folded))
+
+    def forward(self, value: Tensor) -> Tensor:
+        before = value
+        for layer in self.children():
+            value = layer(value)
+        return value + before if self.block.residual else value
+
+
+def pool(value: Tensor, pooling: str) -> Tensor:
+    """(N, C, H, W) → (N, C) by the mean or the maximum over the picture."""
+    return value.mean(axis=[2, 3]) if pooling == "mean" else value.amax(axis=[2, 3])
+
+
+class BlockNetwork(paddle.nn.Layer):
+    """A network of blocks.
+
+    Args:
+        blocks: the whole network, or its first or last part.
+        feature_blocks: names of the blocks that `features` pools.
+        folded: whether the scale is multiplied into the weights (inference).
+    """
+
+    def __init__(
+        self, blocks: Sequence[Block], feature_blocks: Sequence[str], *, folded: bool = False
+    ) -> None:
+        super().__init__()
+        self.blocks = tuple(blocks)
+        self.feature_blocks = tuple(feature_blocks)
+        self.folded = folded
+        for block in blocks:
+            self.add_sublayer(block.name, BlockLayer(block, folded))
+
+    def forward(self, value: Tensor) -> list[Tensor]:
+        """(N, 3, H, W) → the output of each block, (N, C, H / stride, W / stride)."""
+        outputs = []
+        for layer in self.children():
+            value = layer(value)
+            outputs.append(value)
+        return outputs
+
+    def features(self, value: Tensor) -> Tensor:
+        """(N, 3, H, W) → (N, D): mean and maximum of each feature block, in `layout`'s order."""
+        outputs = self.by_name(value)
+        return paddle.concat([pool(outputs[b], p) for b in self.feature_blocks for p in POOLINGS], 1)
+
+    def pooled(self, value: Tensor, spans: Sequence[FeatureSpan]) -> Tensor:
+        """(N, 3, H, W) → (N, D') of the given parts only."""
+        outputs = self.by_name(value)
+        return paddle.concat([pool(outputs[s.block], s.pooling) for s in spans], 1)
+
+    def by_name(self, value: Tensor) -> dict[str, Tensor]:
+        """The outputs of `forward` by the blocks' names."""
+        return dict(zip((b.name for b in self.blocks), self.forward(value), strict=True))
+
+    def load_weights(self, weights: Weights) -> None:
+        """Take over weights that are named as in `architecture`.
+
+        Raises:
+            BadInput: an array is missing, has another shape, or is not finite.
+        """
+        check_weights(self.blocks, weights)
+        for name, layer in self._convolution_layers():
+            if self.folded:
+                weight, bias = folded(layer.convolution, weights)
+                layer.weight.set_value(weight)
+                layer.bias.set_value(bias)
+            else:
+                for part in ("weight", "scale", "bias"):
+                    getattr(layer, part).set_value(weights[f"{name}.{part}"])
+
+    def numpy_weights(self) -> dict[str, NDArray[np.float32]]:
+        """The weights as `load_weights` takes them; a folded network has scales of one."""
+        weights: dict[str, NDArray[np.float32]] = {}
+        for name, layer in self._convolution_layers():
+            scale = layer.scale
+            outputs = layer.convolution.outputs
+            weights[f"{name}.weight"] = layer.weight.numpy()
+            weights[f"{name}.scale"] = (
+                np.ones(outputs, np.float32) if scale is None else scale.numpy()
+            )
+            weights[f"{name}.bias"] = layer.bias.numpy()
+        return weights
+
+    def _convolution_layers(self) -> list[tuple[str, ConvolutionLayer]]:
+        layers = self.sublayers()
+        return [(x.convolution.name, x) for x in layers if isinstance(x, ConvolutionLayer)]
+
+
+def build_network(
+    backbone: Backbone,
+    weights: Mapping[str, NDArray[np.float32]] | None = None,
+    *,
+    folded: bool = False,
+) -> BlockNetwork:
+    """The backbone as a Paddle layer with `weights`, by default its pretrained ones."""
+    network = BlockNetwork(backbone.blocks, backbone.feature_blocks, folded=folded)
+    network.load_weights(backbone.load_weights() if weights is None else weights)
+    return network

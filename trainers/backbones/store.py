@@ -1,0 +1,83 @@
+"""Writes the feature graph and the facts of every backbone into a folder (`trainers backbones`)."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trainers.backbones.feature_graph import feature_graph
+from trainers.backbones.graph import write_atomically
+from trainers.backbones.registry import Backbone, backbones
+
+logger = logging.getLogger(__name__)
+
+
+def backbone_facts(backbone: Backbone, graph: bytes) -> dict[str, Any]:
+    """What others need to know of a feature graph, as JSON.
+
+    Keys: name, title, licence, source; normalisation (mean and scale a channel, in 0–255); layout
+    (list of [block, "mean" or "max", start, stop]); feature_count; size_multiple; parameters;
+    multiply_adds_per_pixel; milliseconds_per_megapixel (one thread, reference figure); sha256 and
+    bytes of the graph.
+    """
+    return {
+        "name": backbone.name,
+        "title": backbone.title,
+        "licence": backbone.licence,
+        "source": backbone.source,
+        "normalisation": {"mean": list(backbone.mean), "scale": list(backbone.scale)},
+        "layout": [[s.block, s.pooling, s.start, s.stop] for s in backbone.layout],
+        "feature_count": backbone.feature_count,
+        "size_multiple": backbone.size_multiple,
+        "parameters": backbone.parameters,
+        "multiply_adds_per_pixel": backbone.multiply_adds_per_pixel,
+        "milliseconds_per_megapixel": backbone.milliseconds_per_megapixel,
+        "sha256": hashlib.sha256(graph).hexdigest(),
+        "bytes": len(graph),
+    }
+
+
+def write_backbones(folder: Path) -> dict[str, Path]:
+    """Write `<name>.onnx` and `<name>.json` of every backbone; the graphs' paths by name.
+
+    A file that holds the right bytes already is left untouched. The graph is in place before the
+    facts, which hold its hash.
+    """
+    paths = {}
+    for backbone in backbones().values():
+        started = time.monotonic()
+        graph = feature_graph(backbone)
+        facts = json.dumps(backbone_facts(backbone, graph), indent=1, sort_keys=True) + "\n"
+        path = Path(folder) / f"{backbone.name}.onnx"
+        changed = [_write(path, graph), _write(path.with_suffix(".json"), facts.encode())]
+        logger.info(
+            "%s: %s, %.1f MB, %d features, %.2f s",
+            backbone.name,
+            "written" if any(changed) else "unchanged",
+            len(graph) / 1e6,
+            backbone.feature_count,
+            time.monotonic() - started,
+        )
+        paths[backbone.name] = path
+    return paths
+
+
+def _write(path: Path, data: bytes) -> bool:
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    write_atomically(path, data)
+    return True
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`python -m trainers backbones --folder DIR`."""
+    parser = argparse.ArgumentParser(prog="trainers backbones", description=main.__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where the files go")
+    write_backbones(parser.parse_args(arguments).folder)
+    return 0
