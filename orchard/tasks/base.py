@@ -87,6 +87,12 @@ class Task(ABC):
     name: str
     title: str
     sample_word: str = "picture"
+    service_segment: str = ""
+    """Part of the prediction service's path that stands for the task."""
+    objectives: Sequence[str] = ()
+    """What the search may optimise: names out of `metrics`."""
+    near_bits: int = 0
+    """Largest Hamming distance of two fingerprints that are near-duplicates."""
 
     @abstractmethod
     def judge(self, payload: bytes, path: str, limits: Limits) -> Accepted | Refused:
@@ -118,3 +124,27 @@ class Task(ABC):
     @abstractmethod
     def headline_metrics(self) -> Sequence[str]:
         """Names out of `metrics` that are shown first, the deciding one at the front."""
+
+    @abstractmethod
+    def temperature(self, logits: NDArray[np.float32], truth: NDArray[np.int64]) -> float:
+        """The number by which logits (N, K) are divided so that scores are honest."""
+
+    @abstractmethod
+    def thresholds(self, scores: Scores, objective: str) -> dict[str, Json]:
+        """What a score must reach: {"per_class": {label: t}, "not_sure": t}."""
+
+    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
+        """Numbers of which two near fingerprints share at least one; () where the task has none."""
+        return ()
+
+    def distance(self, one: bytes, other: bytes) -> int:
+        """Bits in which two fingerprints differ."""
+        return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
+
+    def golden_payloads(self) -> tuple[bytes, ...]:
+        """Made-up samples, always the same, for a bundle's golden vectors."""
+        return ()
+
+    def thumbnail(self, payload: bytes, side: int) -> bytes:
+        """A small JPEG of a sample for a report, at most `side` pixels wide and high."""
+        raise NotImplementedError(f"{self.name} has no thumbnails")

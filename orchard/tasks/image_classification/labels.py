@@ -1,0 +1,16 @@
+"""Labels of image classification: one class name a picture, as a JSON string."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def labels_of(annotation: Any) -> tuple[str, ...]:
+    """The class name in an annotation as a tuple of one; empty for a picture without label."""
+    return (annotation,) if isinstance(annotation, str) and annotation else ()
+
+
+def renamed(annotation: Any, names: Mapping[str, str]) -> Any:
+    """The annotation with its class name replaced where `names` has it."""
+    return names.get(annotation, annotation) if isinstance(annotation, str) else annotation
