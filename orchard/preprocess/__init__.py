@@ -1,0 +1,64 @@
+"""Pixels → the model's input, by an ordered list out of a closed set of operations.
+
+The list is JSON, travels in a bundle and is meant to be followed in any language. Its form is:
+one `resize` first, at most one `mirror`, one `normalise` last. For example
+
+    [{"operation": "resize", "fit": "pad", "width": 224, "height": 224, "kernel": "bilinear"},
+     {"operation": "normalise", "mean": 127.0, "scale": 0.0078125,
+      "layout": "CHW", "channels": "RGB"}]
+
+**resize** takes (h, w, 3) uint8 to (H, W, 3) uint8. `fit` says how the sizes meet; all divisions
+are of integers, rounded down:
+
+- `squash`: both sides are scaled on their own.
+- `crop`: the shorter side, relative to the target, is scaled and the middle is cut out. If
+  w·H > h·W then r = (2·w·H + h) // (2·h) is the scaled width, at least W, and output column 0 is
+  column (r − W) // 2 of it; the height is scaled to H. Otherwise the same with the sides exchanged.
+- `pad`: the longer side is scaled. If w·H > h·W then the scaled height is
+  r = max(1, (2·h·W + w) // (2·w)), the width is W; the picture begins at row (H − r) // 2 and all
+  other pixels are 127. Otherwise the same with the sides exchanged.
+
+**kernel** `bilinear` is Pillow's antialiased triangle filter (`ImagingResample`, src/libImaging/
+Resample.c), one axis after the other, columns first, with uint8 between the two. An axis of n
+pixels scaled to r, of which outputs o … o+m−1 are wanted (o = 0 and m = r but for `crop`):
+s = n/r; f = max(s, 1); output i has the centre c = (o + i + 0.5)·s and takes the inputs from
+max(0, trunc(c − f + 0.5)) up to, without, min(n, trunc(c + f + 0.5)), input k with the weight
+max(0, 1 − |k + 0.5 − c| / f). The weights are divided by their sum, in doubles, and rounded to
+multiples of 2^-22, halves away from zero; the value is (2^21 + Σ weight·2^22 · input) >> 22, in
+integers, clipped to 0 … 255. An axis with n = r is copied.
+
+**mirror** exchanges left and right.
+
+**normalise** makes float32 (3, H, W): (value − mean) · scale, each of both steps rounded to
+float32, with one number for all channels or a list of three in the order R, G, B. `channels` is
+the order of the planes, "RGB" or "BGR"; `layout` is "CHW".
+"""
+
+from __future__ import annotations
+
+from orchard.preprocess.golden import golden_difference, golden_vector
+from orchard.preprocess.operations import (
+    FITS,
+    LARGEST_SIDE,
+    PREPROCESSING_VERSION,
+    Operation,
+    output_size,
+    standard,
+    validate,
+)
+from orchard.preprocess.transform import PAD_VALUE, apply, batch
+
+__all__ = [
+    "FITS",
+    "LARGEST_SIDE",
+    "PAD_VALUE",
+    "PREPROCESSING_VERSION",
+    "Operation",
+    "apply",
+    "batch",
+    "golden_difference",
+    "golden_vector",
+    "output_size",
+    "standard",
+    "validate",
+]

@@ -1,0 +1,122 @@
+"""The closed set of operations: its form, its check and the standard list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchard.errors import BadInput
+
+PREPROCESSING_VERSION = 1
+FITS = ("squash", "crop", "pad")
+LARGEST_SIDE = 4096
+_LARGEST_NUMBER = 1e6
+
+Operation = Mapping[str, Any]
+
+_FORMS: dict[str, frozenset[str]] = {
+    "resize": frozenset({"operation", "fit", "width", "height", "kernel"}),
+    "mirror": frozenset({"operation"}),
+    "normalise": frozenset({"operation", "mean", "scale", "layout", "channels"}),
+}
+_ORDERS = (["resize", "normalise"], ["resize", "mirror", "normalise"])
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "fit": FITS,
+    "kernel": ("bilinear",),
+    "layout": ("CHW",),
+    "channels": ("RGB", "BGR"),
+}
+
+
+def standard(size: int, fit: str) -> list[dict[str, Any]]:
+    """The list for EfficientNet-Lite: (size, size) pixels, (value − 127) / 128, RGB planes.
+
+    Raises:
+        BadInput: size is not 1 … `LARGEST_SIDE`, or fit is not one of `FITS`.
+    """
+    operations: list[dict[str, Any]] = [
+        {"operation": "resize", "fit": fit, "width": size, "height": size, "kernel": "bilinear"},
+        {
+            "operation": "normalise",
+            "mean": 127.0,
+            "scale": 0.0078125,
+            "layout": "CHW",
+            "channels": "RGB",
+        },
+    ]
+    validate(operations)
+    return operations
+
+
+def validate(operations: Sequence[Operation]) -> None:
+    """Accept a list of the module's form or raise.
+
+    Raises:
+        BadInput: names the operation and the field that is missing, unknown or out of range.
+    """
+    if isinstance(operations, str | Mapping) or not isinstance(operations, Sequence):
+        raise bad_preprocessing("Preprocessing must be a list of operations", operations)
+    names = [_name(operation) for operation in operations]
+    if names not in _ORDERS:
+        raise bad_preprocessing(
+            "Preprocessing must be resize, then mirror or not, then normalise", names
+        )
+    for operation in operations:
+        _validate_fields(operation)
+
+
+def output_size(operations: Sequence[Operation]) -> tuple[int, int]:
+    """(H, W) of what `apply` returns for valid operations."""
+    return operations[0]["height"], operations[0]["width"]
+
+
+def _name(operation: object) -> str:
+    name = operation.get("operation") if isinstance(operation, Mapping) else None
+    if not isinstance(name, str) or name not in _FORMS:
+        raise bad_preprocessing(f"An operation must be one of {', '.join(_FORMS)}", operation)
+    return name
+
+
+def _validate_fields(operation: Operation) -> None:
+    name = operation["operation"]
+    if operation.keys() != _FORMS[name]:
+        fields = ", ".join(sorted(_FORMS[name]))
+        raise bad_preprocessing(
+            f"The operation {name} must have exactly the fields {fields}", dict(operation)
+        )
+    for field, value in operation.items():
+        if field in _CHOICES and value not in _CHOICES[field]:
+            raise bad_preprocessing(
+                f"{name}: {field} must be one of {', '.join(_CHOICES[field])}", value
+            )
+        if field in ("width", "height") and not _is_side(value):
+            raise bad_preprocessing(
+                f"{name}: {field} must be a whole number from 1 to {LARGEST_SIDE}", value
+            )
+        if field in ("mean", "scale") and not _is_number_or_three(value):
+            raise bad_preprocessing(f"{name}: {field} must be a number or a list of three", value)
+
+
+def _is_side(value: object) -> bool:
+    return type(value) is int and 1 <= value <= LARGEST_SIDE
+
+
+def _is_number_or_three(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return len(value) == 3 and all(_is_number(part) for part in value)
+    return _is_number(value)
+
+
+def _is_number(value: object) -> bool:
+    return (
+        isinstance(value, int | float) and type(value) is not bool and abs(value) <= _LARGEST_NUMBER
+    )
+
+
+def bad_preprocessing(headline: str, value: object) -> BadInput:
+    """The refusal of a list or of pixels, with the value that was given."""
+    return BadInput(
+        headline,
+        value=value,
+        way_out=f"Take the list from the bundle (preprocessing version {PREPROCESSING_VERSION})",
+    )

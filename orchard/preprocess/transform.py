@@ -1,0 +1,123 @@
+"""The operations at work on pixels; `orchard.preprocess` says what each does, to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from orchard.preprocess.operations import (
+    Operation,
+    bad_preprocessing,
+    output_size,
+    validate,
+)
+
+PAD_VALUE = 127
+
+Box = tuple[float, float, float, float]
+
+
+def apply(operations: Sequence[Operation], pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """One picture (h, w, 3) uint8 RGB → the model's input (3, H, W) float32.
+
+    Raises:
+        BadInput: the operations are not valid or the pixels have another shape or type.
+    """
+    validate(operations)
+    output = np.empty((3, *output_size(operations)), np.float32)
+    _apply_into(operations, pixels, output)
+    return output
+
+
+def batch(
+    operations: Sequence[Operation], pictures: Sequence[NDArray[np.uint8]]
+) -> NDArray[np.float32]:
+    """N pictures of any sizes → (N, 3, H, W) float32; each as `apply` would make it."""
+    validate(operations)
+    output = np.empty((len(pictures), 3, *output_size(operations)), np.float32)
+    for pixels, target in zip(pictures, output, strict=True):
+        _apply_into(operations, pixels, target)
+    return output
+
+
+def _apply_into(
+    operations: Sequence[Operation], pixels: NDArray[np.uint8], output: NDArray[np.float32]
+) -> None:
+    resized = _resize(operations[0], _checked(pixels))  # (H, W, 3) uint8
+    if operations[1]["operation"] == "mirror":
+        resized = resized[:, ::-1]
+    _normalise_into(operations[-1], resized, output)
+
+
+def _resize(operation: Operation, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    width, height, fit = operation["width"], operation["height"], operation["fit"]
+    source_height, source_width = pixels.shape[:2]
+    image = Image.fromarray(pixels)
+    if fit == "squash":
+        return _scaled(image, (width, height))
+    if fit == "crop":
+        return _scaled(image, (width, height), _crop_box(source_width, source_height, operation))
+    inner_width, inner_height = _padded_size(source_width, source_height, operation)
+    inner = _scaled(image, (inner_width, inner_height))
+    if inner.shape == (height, width, 3):
+        return inner
+    padded = np.full((height, width, 3), PAD_VALUE, np.uint8)
+    top, left = (height - inner_height) // 2, (width - inner_width) // 2
+    padded[top : top + inner_height, left : left + inner_width] = inner
+    return padded
+
+
+def _scaled(image: Image.Image, size: tuple[int, int], box: Box | None = None) -> NDArray[np.uint8]:
+    return np.asarray(image.resize(size, Image.Resampling.BILINEAR, box=box))
+
+
+def _crop_box(source_width: int, source_height: int, operation: Operation) -> Box:
+    """The part of the source that the crop shows, so that only this part is resampled."""
+    width, height = operation["width"], operation["height"]
+    if source_width * height > source_height * width:
+        left, right = _crop_range(source_width, source_height, width, height)
+        return left, 0.0, right, float(source_height)
+    top, bottom = _crop_range(source_height, source_width, height, width)
+    return 0.0, top, float(source_width), bottom
+
+
+def _crop_range(
+    source_long: int, source_short: int, target_long: int, target_short: int
+) -> tuple[float, float]:
+    scaled = max(target_long, (2 * source_long * target_short + source_short) // (2 * source_short))
+    offset = (scaled - target_long) // 2
+    start = offset * source_long / scaled
+    # Rounding of the division may lead past the edge by one unit in the last place.
+    return start, min(float(source_long), (offset + target_long) * source_long / scaled)
+
+
+def _padded_size(source_width: int, source_height: int, operation: Operation) -> tuple[int, int]:
+    width, height = operation["width"], operation["height"]
+    if source_width * height > source_height * width:
+        return width, max(1, (2 * source_height * width + source_width) // (2 * source_width))
+    return max(1, (2 * source_width * height + source_height) // (2 * source_height)), height
+
+
+def _normalise_into(
+    operation: Operation, pixels: NDArray[np.uint8], output: NDArray[np.float32]
+) -> None:
+    step = -1 if operation["channels"] == "BGR" else 1
+    output[...] = pixels.transpose(2, 0, 1)[::step]
+    output -= _planes(operation["mean"])[::step]
+    output *= _planes(operation["scale"])[::step]
+
+
+def _planes(value: float | Sequence[float]) -> NDArray[np.float32]:
+    """A number or three of them → (1, 1, 1) or (3, 1, 1) float32."""
+    return np.asarray(value, np.float32).reshape(-1, 1, 1)
+
+
+def _checked(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    shape = getattr(pixels, "shape", None)
+    kind = getattr(pixels, "dtype", type(pixels))
+    if kind != np.uint8 or shape is None or len(shape) != 3 or shape[2] != 3 or 0 in shape:
+        raise bad_preprocessing("Pixels must be (height, width, 3) uint8", f"{kind} {shape}")
+    return pixels
