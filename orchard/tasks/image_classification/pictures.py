@@ -11,7 +11,7 @@ from PIL import Image
 from orchard.decode import decode_picture
 
 _THUMBNAIL_QUALITY = 80
-_GOLDEN_SIZES = ((320, 240), (97, 211), (40, 40), (333, 128))
+_GOLDEN_SIZES = ((160, 120), (97, 131), (40, 40), (149, 64))
 
 
 def thumbnail(payload: bytes, side: int) -> bytes:

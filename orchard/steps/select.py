@@ -1,0 +1,185 @@
+"""Select: the best branch of a build, and its bundle into the store of bundles.
+
+    python -m orchard.steps.select --build ID
+
+The best validation figure of the objective wins. Branches that are within one standard error of it,
+but at most half a point behind, are as good as equal: of those the smallest model wins.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchard import bundle as bundles
+from orchard import program
+from orchard.blobs import keys
+from orchard.errors import BadInput
+from orchard.program import Step
+
+logger = logging.getLogger(__name__)
+
+LARGEST_TIE = 0.005
+WORDS = {"accuracy": "accuracy", "worst_class_recall": "recall of the weakest class"}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """What a trial says about its branch.
+
+    Attributes:
+        score: the validation figure of the objective, 0 to 1.
+        samples: how many samples the figure rests on.
+        parameters: number of the model's parameters.
+        cost: what an answer costs, for branches of equal parameters (megabytes of the graph's input).
+    """
+
+    branch: str
+    title: str
+    bundle: str
+    score: float
+    samples: int
+    parameters: int
+    cost: float
+    log_loss: float
+    facts: Mapping[str, Any]
+
+    @property
+    def standard_error(self) -> float:
+        """Of the score as a share of `samples`, with one hit and one miss added (Agresti–Coull)."""
+        share = (self.score * self.samples + 1) / (self.samples + 2)
+        return math.sqrt(share * (1 - share) / (self.samples + 2))
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Order of smallness: parameters to two digits (heads hardly count), then the cost."""
+        return float(f"{self.parameters:.1e}"), self.cost
+
+
+def choose(contenders: Sequence[Contender]) -> tuple[Contender, str]:
+    """The winner and the reason in words. Raises BadInput where there is none."""
+    if not contenders:
+        raise BadInput(
+            "No branch has a result to choose from",
+            way_out="Look at the logs of the trials, then clear them and run them again",
+        )
+    best = min(contenders, key=lambda one: (-one.score, one.size, one.log_loss, one.branch))
+    tie = min(best.standard_error, LARGEST_TIE)
+    equal = [one for one in contenders if best.score - one.score <= tie + 1e-9]
+    winner = min(equal, key=lambda one: (one.size, -one.score, one.log_loss, one.branch))
+    if len(contenders) == 1:
+        return winner, f"{winner.title} is the only branch"
+    if winner is best:
+        also = f", {len(equal) - 1} other within {tie:.3f} but larger" if len(equal) > 1 else ""
+        return winner, f"{winner.title} is best with {best.score:.4f}{also}"
+    return winner, (
+        f"{winner.title} has {winner.score:.4f}, {best.title} {best.score:.4f}: within {tie:.3f} "
+        f"(one standard error, at most {LARGEST_TIE}) they count as equal, and it is smaller"
+    )
+
+
+def contender(branch: Mapping[str, Any], facts: Mapping[str, Any], objective: str) -> Contender:
+    """A branch of the plan with its trial's facts, as a contender for the objective."""
+    validation = facts["validation"]
+    samples = int(validation.get("samples", 0))
+    if objective == "worst_class_recall":
+        samples = int(validation.get("worst_class_support", samples))
+    return Contender(
+        branch=str(facts["branch"]),
+        title=str(facts.get("title", facts["branch"])),
+        bundle=str(facts["bundle"]),
+        score=float(validation[objective]),
+        samples=max(samples, 1),
+        parameters=int(facts["parameters"]),
+        cost=float(branch.get("size", 0)) ** 2,
+        log_loss=float(validation.get("log_loss") or 0.0),
+        facts=facts,
+    )
+
+
+def leaderboard(contenders: Sequence[Contender], winner: Contender) -> list[dict[str, Any]]:
+    """All contenders as rows, best first."""
+    ranked = sorted(contenders, key=lambda one: (-one.score, one.size, one.branch))
+    return [
+        {
+            "branch": one.branch,
+            "title": one.title,
+            "score": one.score,
+            "standard_error": one.standard_error,
+            "parameters": one.parameters,
+            "megabytes": one.facts.get("megabytes"),
+            "candidates": one.facts.get("candidates"),
+            "seconds": one.facts.get("seconds"),
+            "bundle": one.bundle,
+            "winner": one is winner,
+        }
+        for one in ranked
+    ]
+
+
+def body(step: Step) -> dict[str, Any]:
+    """Choose, copy the winner's bundle to its place, and say why."""
+    plan = step.blobs.read_json(keys.plan(step.owner, step.build_id))
+    objective = str(step.parameters["objective"])
+    contenders = _contenders(step, plan, objective)
+    winner, reason = choose(contenders)
+    rows = leaderboard(contenders, winner)
+    _log(rows, objective)
+    _store_bundle(step, winner)
+    return {
+        "branch": winner.branch,
+        "title": winner.title,
+        "bundle": winner.bundle,
+        "objective": objective,
+        "score": winner.score,
+        "leaderboard": rows,
+        "reason": reason,
+        "reproducible": all(one.facts.get("reproducible", True) for one in contenders),
+        "mlflow_run_id": winner.facts.get("mlflow_run_id", ""),
+        "tracking_url": winner.facts.get("tracking_url", ""),
+        "summary": f"{reason}; bundle {winner.bundle}",
+    }
+
+
+def _contenders(step: Step, plan: Mapping[str, Any], objective: str) -> list[Contender]:
+    found = []
+    for index, branch in enumerate(plan["branches"]):
+        record = program.read_result(step.blobs, step.owner, step.build_id, "trial", index)
+        if record is None or record["exit_code"] != 0:
+            logger.info("Branch %s has no result and takes no part", branch["key"])
+            continue
+        found.append(contender(branch, record["facts"], objective))
+    return found
+
+
+def _log(rows: Sequence[Mapping[str, Any]], objective: str) -> None:
+    logger.info("Leaderboard by %s on validation:", WORDS.get(objective, objective))
+    for rank, row in enumerate(rows, 1):
+        logger.info(
+            "%s %d. %.4f ± %.4f  %s, %.2f million parameters",
+            "→" if row["winner"] else " ",
+            rank,
+            row["score"],
+            row["standard_error"],
+            row["title"],
+            row["parameters"] / 1e6,
+        )
+
+
+def _store_bundle(step: Step, winner: Contender) -> None:
+    with tempfile.TemporaryDirectory(prefix="orchard-select-") as temporary:
+        folder = Path(temporary) / "bundle"
+        key = f"{keys.trial(step.owner, step.build_id, winner.branch)}/bundle"
+        step.blobs.download_folder(key, folder)
+        bundles.read(folder, winner.bundle)
+        step.blobs.upload_folder(folder, keys.bundle(step.owner, winner.bundle))
+
+
+if __name__ == "__main__":
+    sys.exit(program.run("select", body))
