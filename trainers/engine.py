@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,12 @@ def _prepare_environment() -> None:
 if "paddle" not in sys.modules:
     _prepare_environment()
 
-import paddle  # noqa: E402
+with warnings.catch_warnings():
+    # Paddle advises a compiler cache for extensions, which nothing here builds.
+    warnings.filterwarnings("ignore", message="No ccache found")
+    import paddle
+
+__all__ = ["paddle", "seed_everything", "set_threads"]
 
 
 def set_threads(threads: int) -> None:

@@ -44,7 +44,9 @@ def _scaled_channels(channels: int, width: float) -> int:
 
 def build_blocks(width: float, depth: float) -> tuple[tuple[Block, ...], tuple[str, ...]]:
     """The blocks of an EfficientNet-Lite and the names of those whose features are pooled."""
-    blocks = [Block("stem", (Convolution("stem.convolution", 3, STEM_CHANNELS, kernel=3, stride=2),))]
+    blocks = [
+        Block("stem", (Convolution("stem.convolution", 3, STEM_CHANNELS, kernel=3, stride=2),))
+    ]
     feature_blocks, inputs = [], STEM_CHANNELS
     for stage, (repeats, kernel, first_stride, expansion, channels) in enumerate(STAGES):
         ends = stage in (0, len(STAGES) - 1)
@@ -91,10 +93,10 @@ def _load_weights(variant: int, blocks: tuple[Block, ...]) -> dict[str, NDArray[
         for position, convolution in enumerate(block.convolutions):
             source, norm = _source_names(block, position)
             scale, bias = fold_batch_normalisation(
-                *(
-                    state[f"{norm}.{part}"].astype(np.float32)
-                    for part in ("weight", "bias", "running_mean", "running_var")
-                ),
+                state[f"{norm}.weight"].astype(np.float32),
+                state[f"{norm}.bias"].astype(np.float32),
+                state[f"{norm}.running_mean"].astype(np.float32),
+                state[f"{norm}.running_var"].astype(np.float32),
                 epsilon=EPSILON,
             )
             weights[f"{convolution.name}.weight"] = state[f"{source}.weight"].astype(np.float32)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnxruntime
@@ -57,7 +58,7 @@ def export_classifier(
     check_weights(entry.blocks, weights)
     description, parameters = assemble(entry, weights, head)
     buffer = io.BytesIO()
-    paddle.save(parameters, buffer, protocol=4)
+    paddle.save(cast(Any, parameters), buffer, protocol=4)
     folder = Path(folder)
     write_atomically(folder / PARAMETERS_FILE, buffer.getvalue())
     write_atomically(folder / NETWORK_FILE, _json_bytes(description.to_json()))
@@ -85,7 +86,9 @@ def load_classifier(folder: Path) -> Classifier:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"The exported network cannot be read ({error})") from error
     classifier = Classifier(description)
-    missing, unexpected = classifier.set_state_dict(parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what does not fit is told below
+        missing, unexpected = classifier.set_state_dict(parameters)
     if missing or unexpected:
         raise BadInput(
             "The parameters do not fit the network's description",

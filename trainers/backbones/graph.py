@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -52,7 +53,7 @@ class GraphWriter:
             self._constants[name] = numpy_helper.from_array(array, name)
         return name
 
-    def add(self, operation: str, *inputs: str, **attributes: object) -> str:
+    def add(self, operation: str, *inputs: str, **attributes: Any) -> str:
         """Add one operation of the default ONNX domain."""
         output = f"{operation.lower()}_{len(self._nodes)}"
         node = helper.make_node(operation, list(inputs), [output], name=output, **attributes)
@@ -78,8 +79,8 @@ class GraphWriter:
         )
         if not convolution.relu6:
             return output
-        lower = self.constant("zero", np.float32(0).reshape(()))
-        upper = self.constant("six", np.float32(6).reshape(()))
+        lower = self.constant("zero", np.zeros((), np.float32))
+        upper = self.constant("six", np.full((), 6, np.float32))
         return self.add("Clip", output, lower, upper)
 
     def blocks(self, value: str, blocks: Sequence[Block], weights: Weights) -> dict[str, str]:

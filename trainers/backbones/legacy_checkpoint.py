@@ -137,7 +137,7 @@ def _read_storages(file: BinaryIO, state: dict[str, _Tensor]) -> dict[str, Array
     storages: dict[str, Array] = {}
     length = os.fstat(file.fileno()).st_size
     for key in _RestrictedUnpickler(file).load():
-        storage = declared[key] if key in declared else None
+        storage = declared.get(key)
         count = int.from_bytes(file.read(8), "little", signed=True)
         if storage is None or count != storage.elements or count < 0:
             raise ValueError(f"storage {key} has {count} elements, not what its tensors declare")

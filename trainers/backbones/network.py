@@ -114,7 +114,9 @@ class BlockNetwork(paddle.nn.Layer):
     def features(self, value: Tensor) -> Tensor:
         """(N, 3, H, W) → (N, D): mean and maximum of each feature block, in `layout`'s order."""
         outputs = self.by_name(value)
-        return paddle.concat([pool(outputs[b], p) for b in self.feature_blocks for p in POOLINGS], 1)
+        return paddle.concat(
+            [pool(outputs[b], p) for b in self.feature_blocks for p in POOLINGS], 1
+        )
 
     def pooled(self, value: Tensor, spans: Sequence[FeatureSpan]) -> Tensor:
         """(N, 3, H, W) → (N, D') of the given parts only."""
