@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MEBIBYTE = 1024 * 1024
+SETTINGS_FILE = "settings.env"
 
 
 class Settings(BaseSettings):
@@ -51,12 +52,17 @@ class Settings(BaseSettings):
     maximum_sound_seconds: float = Field(default=60.0, gt=0)
     segment_bytes: int = Field(default=64 * MEBIBYTE, gt=0)
 
+    java_home: Path | None = None
     spark_master: str = "local[2]"
     spark_driver_memory: str = "1g"
     spark_java_options: str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     training_threads: int = Field(default=1, ge=1)
     gpus: int = Field(default=0, ge=0, description="GPUs that a branch may ask for.")
     code_version: str = "unknown"
+    retrain_cron: str = Field(
+        default="*/5 * * * *", description="How often `retrain` looks for projects that are due."
+    )
+    airflow_parallelism: int = Field(default=4, ge=1, description="Tasks at once, all runs.")
 
     service_host: str = "127.0.0.1"
     service_port: int = 8500
@@ -87,5 +93,10 @@ class Settings(BaseSettings):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The settings of this process, read once."""
-    return Settings()
+    """The settings of this process, read once: variables first, then `<home>/settings.env`.
+
+    The running stack writes its addresses into that file, so that every process that knows `home`
+    finds them.
+    """
+    home = Settings().home.absolute()
+    return Settings(home=home, _env_file=home / SETTINGS_FILE)  # type: ignore[call-arg]

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from pymongo import ReturnDocument
-
 from orchard.catalog.connection import Document, Documents, translated
 from orchard.errors import NotFound
-
-
-def build_id_of(dag_id: str, run_id: str) -> str:
-    """16 hexadecimal digits that stand for a run: run ids hold characters that HDFS refuses."""
-    return hashlib.sha256(f"{dag_id}\n{run_id}".encode()).hexdigest()[:16]
+from orchard.names import build_id_of
 
 
 def create(
@@ -34,7 +27,8 @@ def create(
     """
     build_id = build_id_of(dag_id, run_id)
     with translated():
-        found = documents.builds.find_one_and_update(
+        # Not find_one_and_update: the local documents server forgets $setOnInsert there.
+        documents.builds.update_one(
             {"_id": build_id},
             {
                 "$setOnInsert": {
@@ -47,9 +41,9 @@ def create(
                 }
             },
             upsert=True,
-            return_document=ReturnDocument.AFTER,
         )
-    assert found is not None  # an upsert that returns the document after it always finds one
+        found = documents.builds.find_one({"_id": build_id})
+    assert found is not None  # it was just written
     return found
 
 

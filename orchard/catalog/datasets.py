@@ -6,7 +6,6 @@ import contextlib
 from datetime import UTC, datetime
 from typing import Any
 
-from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from orchard.catalog.connection import Document, Documents, translated
@@ -46,14 +45,14 @@ def commit_version(
                     "created": now,
                 }
             )
-        documents.datasets.find_one_and_update(
+        # Not find_one_and_update: the local documents server forgets $setOnInsert there.
+        documents.datasets.update_one(
             {"_id": f"{owner}/{dataset}"},
             {
                 "$set": {"newest": version, "changed": now},
                 "$setOnInsert": {"owner": owner, "project": project, "dataset": dataset},
             },
             upsert=True,
-            return_document=ReturnDocument.AFTER,
         )
         found = documents.versions.find_one({"_id": key})
     assert found is not None

@@ -6,8 +6,6 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from pymongo import ReturnDocument
-
 from orchard.catalog.connection import Document, Documents, translated
 from orchard.errors import BadInput, NotFound
 
@@ -29,7 +27,8 @@ def ensure(documents: Documents, owner: str, project: str, task: str) -> Documen
     """The project's document, made where it is new. Raises BadInput where its task is another."""
     valid_name(project)
     with translated():
-        found = documents.projects.find_one_and_update(
+        # Not find_one_and_update: the local documents server forgets $setOnInsert there.
+        documents.projects.update_one(
             {"_id": f"{owner}/{project}"},
             {
                 "$setOnInsert": {
@@ -41,9 +40,9 @@ def ensure(documents: Documents, owner: str, project: str, task: str) -> Documen
                 }
             },
             upsert=True,
-            return_document=ReturnDocument.AFTER,
         )
-    assert found is not None  # an upsert that returns the document after it always finds one
+        found = documents.projects.find_one({"_id": f"{owner}/{project}"})
+    assert found is not None  # it was just written
     if found["task"] != task:
         raise BadInput(
             f"The project {project!r} has the task {found['task']!r}",

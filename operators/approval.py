@@ -1,0 +1,58 @@
+"""The gate before the service: a person, a floor, or the champion decides."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+
+from operators.contract import job_of
+from operators.links import ReportLink
+from orchard import approving
+from orchard.blobs import Blobs
+from orchard.catalog import builds
+from orchard.catalog.connection import documents
+from orchard.errors import OrchardError
+from orchard.program import read_result
+from orchard.settings import settings
+
+
+class Approval(ApprovalOperator):
+    """Decide by the build's parameters; where a person is asked, wait without holding a slot.
+
+    Skipped, with all after it, where the automatic decision is no. A person's no, or no answer in
+    time, skips what follows. In each case what is in service stays.
+    """
+
+    operator_extra_links = (ReportLink(),)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(subject="A new model is ready", defaults=self.REJECT, **kwargs)
+        self.addresses: dict[str, str] = {}
+
+    def execute(self, context: Any) -> Any:
+        """Decide, or ask."""
+        job = job_of("evaluate", (), -1, context)
+        try:
+            build = builds.get(documents(), job.owner, job.build_id)
+            record = read_result(Blobs(settings().blobs_root), job.owner, job.build_id, "evaluate")
+        except OrchardError as error:
+            raise AirflowException(str(error)) from error
+        if record is None:
+            raise AirflowException("The evaluation left no result; clear `evaluate` and try again")
+        parameters, facts = build["parameters"], record["facts"]
+        self.addresses = {"report_url": str(facts.get("report_url", ""))}
+        decision = approving.decide(parameters, facts)
+        if decision is not None:
+            self.log.info("%s: %s", "Approved" if decision.approved else "Kept", decision.reason)
+            if not decision.approved:
+                raise AirflowSkipException(f"What is in service stays: {decision.reason}")
+            return {"approved": True, "reason": decision.reason}
+        self.subject, self.body = approving.question(
+            parameters, facts, self.addresses["report_url"]
+        )
+        self.response_timeout = timedelta(hours=float(parameters["wait_hours"]))
+        self.log.info("%s\n%s", self.subject, self.body)
+        return super().execute(context)

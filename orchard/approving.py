@@ -1,0 +1,79 @@
+"""Whether a model may go into service: by a floor, against the champion, or the question to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchard.names import OBJECTIVES
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided without a person, and why in one sentence."""
+
+    approved: bool
+    reason: str
+
+
+def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision | None:
+    """The automatic decision, or None where a person has to be asked.
+
+    Args:
+        parameters: the build's `approval`, `objective`, `floor` and `margin`.
+        facts: what evaluate found: `metrics` and `champion` (with `metrics`, or None).
+    """
+    objective = parameters["objective"]
+    name = OBJECTIVES[objective]
+    figure = float(facts["metrics"][objective])
+    if parameters["approval"] == "floor":
+        floor = float(parameters["floor"])
+        if figure >= floor:
+            return Decision(True, f"{name} {figure:.3f} reaches the floor of {floor:.3f}")
+        return Decision(False, f"{name} {figure:.3f} is below the floor of {floor:.3f}")
+    if parameters["approval"] == "champion":
+        champion = facts.get("champion")
+        if not champion:
+            return Decision(True, "there is no champion yet")
+        margin = float(parameters["margin"])
+        best = float(champion["metrics"][objective])
+        compared = (
+            f"{name} {figure:.3f} against the champion's {best:.3f} on the same test pictures, "
+            f"at least {margin:.3f} better is asked for"
+        )
+        return Decision(figure >= best + margin and figure > best, compared)
+    return None
+
+
+def question(
+    parameters: Mapping[str, Any], facts: Mapping[str, Any], report_url: str
+) -> tuple[str, str]:
+    """Subject and Markdown body of the question to a person."""
+    metrics = facts["metrics"]
+    champion = (facts.get("champion") or {}).get("metrics", {})
+    rows = ["| on the test split | this model | champion |", "|---|---|---|"]
+    for name, value in metrics.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            old = champion.get(name)
+            rows.append(f"| {name.replace('_', ' ')} | {_figure(value)} | {_figure(old)} |")
+    body = "\n".join(
+        [
+            f"**{parameters['project']}** — a new model is ready for the endpoint "
+            f"`{parameters['endpoint']}`.",
+            "",
+            *rows,
+            "",
+            f"[Read the report]({report_url})" if report_url else "",
+            "",
+            "*Approve* puts it into service. *Reject*, or no answer in "
+            f"{parameters['wait_hours']:g} hours, keeps what is in service now.",
+        ]
+    )
+    return f"Put the new model of {parameters['project']} into service?", body
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return "—"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,23 @@
+"""Words and keys that are shared by the form, the runs and the steps. Imports nothing."""
+
+from __future__ import annotations
+
+import hashlib
+
+NEW_DATA = "new-data"
+"""Name of the event in Airflow: data were brought to a project; the DAG `retrain` listens."""
+
+NEWEST = "newest"
+"""What the form says for the newest version with all that was brought since."""
+
+OBJECTIVES = {"accuracy": "accuracy", "worst_class_recall": "recall of the worst class"}
+APPROVALS = {
+    "person": "a person",
+    "floor": "automatic above a floor",
+    "champion": "automatic when better than the champion",
+}
+
+
+def build_id_of(dag_id: str, run_id: str) -> str:
+    """16 hexadecimal digits that stand for a run: run ids hold characters that HDFS refuses."""
+    return hashlib.sha256(f"{dag_id}\n{run_id}".encode()).hexdigest()[:16]

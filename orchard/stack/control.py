@@ -1,0 +1,321 @@
+"""Up, down, status: the local stack as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from orchard.blobs import Blobs, keys
+from orchard.errors import OrchardError, TryAgain
+from orchard.settings import REPOSITORY, Settings, settings
+from orchard.stack import java, processes, state
+from orchard.stack.servers import (
+    Server,
+    airflow_environment,
+    servers,
+    write_airflow_password,
+)
+
+Say = Callable[[str], None]
+_READY_SECONDS = 180.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a server is.
+
+    Attributes:
+        up: it runs and answers.
+        detail: why it is not, or how long it has been running.
+    """
+
+    name: str
+    up: bool
+    detail: str
+    address: str
+    pid: int | None
+
+
+def up(say: Say = print) -> list[Condition]:
+    """Start what is not running, wait until all answer. What runs is left alone.
+
+    Raises:
+        OrchardError: a server does not come up; the end of its log is shown.
+    """
+    with _lock(settings().home):
+        return _up(say)
+
+
+def _up(say: Say) -> list[Condition]:
+    home = settings().home
+    running = _recorded(home)
+    alive = {name for name, process in running.items() if process is not None}
+    ports = state.load_ports(home, _port_names(alive))
+    secrets = state.load_secrets(home)
+    current = _configure(home, ports)
+    environment = {**os.environ, **_environment(current, ports, secrets)}
+    _first_time(current, environment, say)
+    listed = servers(current, ports)
+    for server in listed:
+        if server.name in alive and _answers_within(server, 3.0):
+            continue
+        _start(server, home, environment, say)
+    _backbones(current, environment, say)
+    for server in listed:
+        _wait(server, home, say)
+    return status()
+
+
+def down(say: Say = print) -> int:
+    """End every process of the installation. Returns how many there were."""
+    home = settings().home
+    with _lock(home):
+        schedulers = processes.belonging(home, "airflow-scheduler")
+        count = processes.end(schedulers, grace_seconds=6)
+        count += processes.end(processes.belonging(home))
+        shutil.rmtree(home / "run", ignore_errors=True)
+    say(f"{count} processes ended")
+    return count
+
+
+def status() -> list[Condition]:
+    """How each server is, and why one is down."""
+    home = settings().home
+    if not (home / "ports.json").exists():
+        return []
+    ports = json.loads((home / "ports.json").read_text())
+    running = _recorded(home)
+    return [
+        _condition(server, running.get(server.name), home) for server in servers(settings(), ports)
+    ]
+
+
+def clean(say: Say = print) -> None:
+    """End everything and remove all state: a full reset."""
+    down(say)
+    shutil.rmtree(settings().home, ignore_errors=True)
+    say(f"{settings().home} removed")
+
+
+def login() -> tuple[str, str]:
+    """Name and password of the Airflow UI."""
+    return "admin", state.load_secrets(settings().home).admin_password
+
+
+def _configure(home: Path, ports: dict[str, int]) -> Settings:
+    values = {
+        "documents_uri": f"mongodb://127.0.0.1:{ports['documents']}",
+        "tracking_uri": f"http://127.0.0.1:{ports['tracking']}",
+        "service_url": f"http://127.0.0.1:{ports['service']}",
+        "service_port": str(ports["service"]),
+        "airflow_url": f"http://127.0.0.1:{ports['airflow']}",
+        "java_home": str(java.require(settings().java_home)),
+        "code_version": _code_version(),
+    }
+    state.write_settings(home, values)
+    settings.cache_clear()
+    return settings()
+
+
+def _environment(
+    current: Settings, ports: dict[str, int], secrets: state.Secrets
+) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}:{current.java_home}/bin:{os.environ.get('PATH', '')}"
+    return {
+        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONUNBUFFERED": "1",
+        "PATH": path,
+        "JAVA_HOME": str(current.java_home),
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "GIT_PYTHON_REFRESH": "quiet",
+        **airflow_environment(current, ports, secrets),
+        processes.HOME_MARK: str(current.home),
+    }
+
+
+def _first_time(current: Settings, environment: dict[str, str], say: Say) -> None:
+    """Make folders and databases where they are missing."""
+    for folder in ("documents", "mlflow", "airflow", "imports", "serving", "blobs", "logs"):
+        (current.home / folder).mkdir(parents=True, exist_ok=True)
+    write_airflow_password(current, state.load_secrets(current.home))
+    marker = current.home / "airflow" / ".migrated"
+    if not marker.exists():
+        say("Preparing Airflow's database")
+        _run_tool(["airflow", "db", "migrate"], environment, current.home / "logs" / "migrate.log")
+        marker.touch()
+    archive = current.home / "spark" / "classes.jsa"
+    if not archive.exists():
+        say("Preparing Spark's class archive, once (starts Spark faster from then on)")
+        log = current.home / "logs" / "class_archive.log"
+        subprocess.Popen(
+            [sys.executable, "-m", "spark_jobs.class_archive"],
+            cwd=REPOSITORY,
+            env={**environment, processes.SERVER_MARK: "class-archive"},
+            stdin=subprocess.DEVNULL,
+            stdout=log.open("wb"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _backbones(current: Settings, environment: dict[str, str], say: Say) -> None:
+    """Put the backbones' feature graphs into the store, where they are missing."""
+    blobs = Blobs(current.blobs_root)
+    if blobs.exists(f"{keys.SHARED}/backbones/complete.json"):
+        return
+    say("Preparing the pretrained backbones, once")
+    folder = current.home / "backbones"
+    _run_tool(
+        [sys.executable, "-m", "trainers", "backbones", "--folder", str(folder)],
+        environment,
+        current.home / "logs" / "backbones.log",
+    )
+    names = []
+    for path in sorted(folder.glob("*.*")):
+        blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
+        names.append(path.name)
+    blobs.write_json(f"{keys.SHARED}/backbones/complete.json", names)
+    shutil.rmtree(folder)
+
+
+def _run_tool(command: list[str], environment: dict[str, str], log: Path) -> None:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    executable = shutil.which(command[0], path=environment["PATH"]) or command[0]
+    with log.open("wb") as output:
+        done = subprocess.run(
+            [executable, *command[1:]],
+            cwd=REPOSITORY,
+            env={**environment, processes.SERVER_MARK: "tool"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise OrchardError(
+            f"{' '.join(command[:4])} failed",
+            value=_tail(log),
+            way_out=f"The whole log is {log}",
+        )
+
+
+def _start(server: Server, home: Path, environment: dict[str, str], say: Say) -> None:
+    left = processes.belonging(home, server.name)
+    if left:
+        processes.end(left, grace_seconds=3)
+    say(f"Starting {server.name}")
+    pid = processes.start(
+        server.command,
+        environment={**environment, **server.environment},
+        home=home,
+        server=server.name,
+        log=home / "logs" / f"{server.name}.log",
+    )
+    record = home / "run" / f"{server.name}.json"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(psutil.Error):
+        created = psutil.Process(pid).create_time()
+        record.write_text(json.dumps({"pid": pid, "created": created}))
+
+
+def _wait(server: Server, home: Path, say: Say) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while not server.alive():
+        if _recorded(home).get(server.name) is None:
+            raise OrchardError(
+                f"{server.name} ended while it was starting",
+                value=_tail(home / "logs" / f"{server.name}.log"),
+                way_out=f"The whole log is {home / 'logs' / (server.name + '.log')}",
+            )
+        if time.monotonic() > deadline:
+            raise TryAgain(
+                f"{server.name} does not answer after {_READY_SECONDS:.0f} s",
+                value=_tail(home / "logs" / f"{server.name}.log"),
+            )
+        time.sleep(0.2)
+
+
+def _answers_within(server: Server, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if server.alive():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def _recorded(home: Path) -> dict[str, psutil.Process | None]:
+    """The recorded process of each server, None where it is gone (or the number is another's)."""
+    found: dict[str, psutil.Process | None] = {}
+    for record in sorted((home / "run").glob("*.json")):
+        entry = json.loads(record.read_text() or "{}")
+        process = None
+        with contextlib.suppress(psutil.Error, KeyError):
+            candidate = psutil.Process(entry["pid"])
+            same = abs(candidate.create_time() - entry["created"]) < 1
+            if same and candidate.status() != psutil.STATUS_ZOMBIE:
+                process = candidate
+        found[record.stem] = process
+    return found
+
+
+def _condition(server: Server, process: psutil.Process | None, home: Path) -> Condition:
+    if process is None:
+        reason = "not started" if not (home / "run" / f"{server.name}.json").exists() else "ended"
+        detail = (
+            reason
+            if reason == "not started"
+            else f"ended; {_tail(home / 'logs' / (server.name + '.log'), 1)}"
+        )
+        return Condition(server.name, False, detail, server.address, None)
+    if not server.alive():
+        return Condition(
+            server.name, False, "runs, but does not answer", server.address, process.pid
+        )
+    minutes = (time.time() - process.create_time()) / 60
+    return Condition(server.name, True, f"up for {minutes:.0f} min", server.address, process.pid)
+
+
+def _port_names(alive: set[str]) -> set[str]:
+    names = alive & {"documents", "tracking", "service"}
+    if "airflow-api" in alive:
+        names |= {"airflow"}
+    if "airflow-scheduler" in alive:
+        names |= {"airflow_logs"}
+    return names
+
+
+def _code_version() -> str:
+    done = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def _tail(log: Path, lines: int = 8) -> str:
+    if not log.exists():
+        return "no log"
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+@contextlib.contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    """One start or stop at a time."""
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
