@@ -10,13 +10,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
 from operators.contract import job_of
 from operators.links import ReportLink
-from orchard import approving
-from orchard.blobs import Blobs
-from orchard.catalog import builds
-from orchard.catalog.connection import documents
 from orchard.errors import OrchardError
-from orchard.program import read_result
-from orchard.settings import settings
 
 
 class Approval(ApprovalOperator):
@@ -34,10 +28,14 @@ class Approval(ApprovalOperator):
 
     def execute(self, context: Any) -> Any:
         """Decide, or ask."""
+        from orchard import approving
+        from orchard.catalog import builds
+        from orchard.catalog.connection import documents
+
         job = job_of("evaluate", (), -1, context)
         try:
             build = builds.get(documents(), job.owner, job.build_id)
-            record = read_result(Blobs(settings().blobs_root), job.owner, job.build_id, "evaluate")
+            record = job.result()
         except OrchardError as error:
             raise AirflowException(str(error)) from error
         if record is None:

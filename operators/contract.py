@@ -2,6 +2,8 @@
 
 A job's outcome is what the job itself wrote: its result file and its exit code. Exit code 0 with a
 result is success; 64 is bad input and is not retried; 75 and everything else is retried.
+
+Stores are imported where they are used: the DAG files import this module, and have to parse fast.
 """
 
 from __future__ import annotations
@@ -12,10 +14,8 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from orchard.blobs import Blobs
-from orchard.catalog.builds import build_id_of
 from orchard.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_TRY_AGAIN
-from orchard.program import forget_result, read_result
+from orchard.names import build_id_of
 from orchard.settings import settings
 
 
@@ -47,7 +47,22 @@ class Job:
 
     def forget(self) -> None:
         """Remove an earlier try's result."""
-        forget_result(_blobs(), self.owner, self.build_id, self.step, self.index)
+        from orchard.blobs import Blobs
+        from orchard.program import forget_result
+
+        blobs = Blobs(settings().blobs_root)
+        forget_result(blobs, self.owner, self.build_id, self.step, self.index)
+
+    def result(self) -> dict[str, Any] | None:
+        """What the step left: {"exit_code", "facts"}, or None."""
+        from orchard.blobs import Blobs
+        from orchard.program import read_result
+
+        blobs = Blobs(settings().blobs_root)
+        found: dict[str, Any] | None = read_result(
+            blobs, self.owner, self.build_id, self.step, self.index
+        )
+        return found
 
     def conclude(self, exit_code: int) -> dict[str, Any]:
         """The step's facts, or the exception that says what Airflow has to do.
@@ -56,7 +71,7 @@ class Job:
             AirflowFailException: bad input; no retry.
             AirflowException: a fault, an engine that is away, or success without a result; retry.
         """
-        record = read_result(_blobs(), self.owner, self.build_id, self.step, self.index)
+        record = self.result()
         if exit_code == EXIT_DONE:
             if record is None or record["exit_code"] != EXIT_DONE:
                 raise AirflowException(f"The step {self.step} ended without leaving its result")
@@ -102,7 +117,3 @@ def told(facts: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in facts.items()
         if isinstance(value, int | float | bool) or (isinstance(value, str) and len(value) < 400)
     }
-
-
-def _blobs() -> Blobs:
-    return Blobs(settings().blobs_root)

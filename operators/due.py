@@ -8,7 +8,6 @@ from typing import Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException
 
-from orchard.catalog.connection import documents
 from orchard.errors import OrchardError
 
 
@@ -18,6 +17,7 @@ class FindDue(BaseOperator):
     def execute(self, context: Any) -> list[dict[str, Any]]:
         """Look at every project that has retraining switched on."""
         from orchard import retraining
+        from orchard.catalog.connection import documents
 
         try:
             starts, reasons = retraining.due(documents(), datetime.now(UTC))

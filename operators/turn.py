@@ -8,10 +8,7 @@ from airflow.sdk import BaseSensorOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError
 
 from operators.contract import owner_of
-from orchard.catalog import builds, leases
-from orchard.catalog.connection import documents
 from orchard.errors import BadInput, OrchardError
-from orchard.requests import parameters_of
 
 _ENDED = {"success", "failed"}
 
@@ -25,6 +22,10 @@ class Turn(BaseSensorOperator):
 
     def poke(self, context: Any) -> bool:
         """Whether it is this run's turn."""
+        from orchard.catalog import builds, leases
+        from orchard.catalog.connection import documents
+        from orchard.requests import parameters_of
+
         run = context["dag_run"]
         owner = owner_of(context)
         try:

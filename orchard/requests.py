@@ -38,13 +38,12 @@ def parameters_of(documents: Documents, owner: str, form: Mapping[str, Any]) -> 
     if (
         data["kind"] == NEWEST
         and datasets.newest_version(documents, owner, project["dataset"]) is None
-    ):
-        if not changes.pending(documents, owner, project["project"]):
-            raise BadInput(
-                "The project has no data yet, so there is no newest version to train on",
-                value=project["project"],
-                way_out="Name a folder, an archive or an address in the field `data`",
-            )
+    ) and not changes.pending(documents, owner, project["project"]):
+        raise BadInput(
+            "The project has no data yet, so there is no newest version to train on",
+            value=project["project"],
+            way_out="Name a folder, an archive or an address in the field `data`",
+        )
     return {
         "project": project["project"],
         "dataset": project["dataset"],
