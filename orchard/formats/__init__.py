@@ -1,0 +1,45 @@
+"""Label formats: recognition and readers. A new format is a file here and an entry in `FORMATS`."""
+
+from __future__ import annotations
+
+from orchard.errors import BadInput
+from orchard.formats.base import Evidence, Format, Label, Reading, Role
+from orchard.formats.class_folders import ClassFolders
+from orchard.sources.listing import Listing
+
+FORMATS: tuple[Format, ...] = (ClassFolders(),)
+
+__all__ = ["FORMATS", "Evidence", "Format", "Label", "Reading", "Role", "recognise"]
+
+
+def recognise(
+    listing: Listing, task: str, formats: tuple[Format, ...] = FORMATS
+) -> tuple[Format, Evidence, list[str]]:
+    """The format that is surest of a source, its evidence, and notices about the choice.
+
+    Raises BadInput that says what was seen and what would be accepted.
+    """
+    serving = [each for each in formats if task in each.tasks]
+    found = [(each, evidence) for each in serving if (evidence := each.recognise(listing))]
+    if not found:
+        raise _not_recognised(listing, task, serving)
+    found.sort(key=lambda pair: -pair[1].confidence)
+    best, evidence = found[0]
+    notices = list(evidence.notices)
+    for other, _ in found[1:]:
+        notices.append(f"The labels could also be read as {other.name}; {best.name} was surer")
+    return best, evidence, notices
+
+
+def _not_recognised(listing: Listing, task: str, formats: list[Format]) -> BadInput:
+    endings = ", ".join(
+        f"{count:,} × {extension or 'no extension'}"
+        for extension, count in listing.endings.most_common(10)
+    )
+    first = "; ".join(listing.first) or "nothing"
+    accepted = "; ".join(each.title for each in formats) or "nothing yet"
+    return BadInput(
+        f"No labelled samples for the task {task} were recognised",
+        value=f"{listing.title}: {listing.files:,} files ({endings or 'none'}), first {first}",
+        way_out=f"Accepted are, as a folder or packed as zip, tar, tar.gz or 7z: {accepted}",
+    )

@@ -1,0 +1,139 @@
+"""The intake: what ingest found, as Parquet that appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchard.blobs import Blobs, Reference, keys
+from orchard.errors import OrchardError
+
+BATCH = 4096
+
+FILES = pa.schema(
+    [
+        ("path", pa.string()),
+        ("segment", pa.string()),
+        ("offset", pa.int64()),
+        ("length", pa.int64()),
+        ("sha256", pa.string()),
+        ("split", pa.string()),
+        ("hints", pa.string()),
+    ]
+)
+LABELS = pa.schema(
+    [
+        ("path", pa.string()),
+        ("annotation", pa.string()),
+        ("split", pa.string()),
+        ("source", pa.string()),
+        ("line", pa.int32()),
+    ]
+)
+REFUSED = pa.schema(
+    [("path", pa.string()), ("code", pa.string()), ("reason", pa.string()), ("stage", pa.string())]
+)
+
+
+class _Table:
+    """One Parquet file, written a row group at a time."""
+
+    def __init__(self, file: Any, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._writer = pq.ParquetWriter(file, schema, compression="zstd")
+        self._rows: list[tuple[Any, ...]] = []
+        self.count = 0
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        self._rows.append(row)
+        self.count += 1
+        if len(self._rows) >= BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        columns = [
+            pa.array(column, field.type)
+            for column, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
+        ]
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        self._rows = []
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+
+class IntakeWriter:
+    """Writes an intake beside its place and moves it there when the block ends without an error.
+
+    Args:
+        attempt: number of this try; what earlier tries left half-written is removed.
+    """
+
+    def __init__(self, blobs: Blobs, owner: str, build_id: str, attempt: int) -> None:
+        self._blobs = blobs
+        self._goal = keys.intake(owner, build_id)
+        folder = keys.build(owner, build_id)
+        for earlier in range(1, attempt + 1):
+            blobs.delete(f"{folder}/.intake-{earlier}.tmp")
+        self._staging = f"{folder}/.intake-{attempt}.tmp"
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> IntakeWriter:
+        self._files = self._open("files", FILES)
+        self._labels = self._open("labels", LABELS)
+        self._refused = self._open("refused", REFUSED)
+        return self
+
+    def _open(self, name: str, schema: pa.Schema) -> _Table:
+        file = self._stack.enter_context(
+            self._blobs.writing(f"{self._staging}/{name}/part-00000.parquet")
+        )
+        return _Table(file, schema)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._stack.__exit__(kind, error, trace)
+            self._blobs.delete(self._staging)
+            return
+        with self._stack:
+            for table in (self._files, self._labels, self._refused):
+                table.close()
+        self._blobs.delete(self._goal)
+        if not self._blobs.rename_folder(self._staging, self._goal):
+            raise OrchardError("The intake could not be put in its place", value=self._goal)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows written so far, by table."""
+        return {
+            "files": self._files.count,
+            "labels": self._labels.count,
+            "refused": self._refused.count,
+        }
+
+    def file(self, path: str, reference: Reference, split: str | None) -> None:
+        """Record a stored file."""
+        at = reference
+        self._files.add((path, at.segment, at.offset, at.length, at.sha256, split, None))
+
+    def label(self, path: str, annotation: Any, split: str | None, source: str, line: int) -> None:
+        """Record a label row; `annotation` is JSON."""
+        text = json.dumps(annotation, ensure_ascii=False, sort_keys=True, allow_nan=False)
+        self._labels.add((path, text, split, source, line))
+
+    def refused(self, path: str, code: str, reason: str) -> None:
+        """Record what was not taken."""
+        self._refused.add((path, code, reason, "ingest"))
