@@ -89,6 +89,8 @@ class Task(ABC):
     sample_word: str = "picture"
     service_segment: str = ""
     """Part of the prediction service's path that stands for the task."""
+    service_field: str = "image"
+    """JSON field of the prediction service that holds a sample in base64."""
     objectives: Sequence[str] = ()
     """What the search may optimise: names out of `metrics`."""
     near_bits: int = 0

@@ -1,0 +1,26 @@
+"""Loading a bundle for the service: verified before it may answer."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from orchard import bundle as bundles
+from orchard.inference import Model
+
+logger = logging.getLogger(__name__)
+
+BATCH_LIMIT = 8
+"""Requests that run through a model together at most."""
+
+
+def load(folder: Path, expected_hash: str) -> Model:
+    """A bundle that answers.
+
+    Raises:
+        OrchardError: the bundle is incomplete, changed, or does not give its golden scores here.
+    """
+    model = Model(bundles.read(folder, expected_hash), threads=1, batch=BATCH_LIMIT)
+    difference = model.verify()
+    logger.info("Bundle %s is loaded; golden scores differ by %.1e", expected_hash, difference)
+    return model

@@ -1,0 +1,99 @@
+"""One worker process of the service; started by the supervisor, never by hand."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import uvicorn
+
+from orchard.settings import settings
+from serving.log import set_up_log
+
+logger = logging.getLogger(__name__)
+
+_BACKLOG = 1024
+_GRACE_SECONDS = 10
+_KEEP_ALIVE_SECONDS = 30
+
+
+class _Server(uvicorn.Server):
+    """Takes one connection at a time from the shared port, so that workers get equal shares.
+
+    The event loop accepts up to `backlog` connections at a wake-up; with 1, a sibling that is
+    idle takes the next. The kernel's own queue gets its length back right after.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            listener.listen(_BACKLOG)
+
+
+def main() -> int:
+    """Serve until SIGTERM, or until the supervisor is gone. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="serving.worker")
+    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--life", type=int, required=True)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--number", type=int, required=True)
+    given = parser.parse_args()
+    set_up_log()
+    shared = given.state / "metrics"
+    shared.mkdir(exist_ok=True)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(shared)
+
+    from prometheus_client import multiprocess
+
+    from serving.application import Service, create
+    from serving.endpoints import Endpoints
+    from serving.status import Status
+
+    status = Status(given.state, given.number)
+    endpoints = Endpoints(settings().serving_root, status.write)
+    service = Service(settings(), endpoints, status)
+    config = uvicorn.Config(
+        create(service),
+        loop="asyncio",
+        backlog=1,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        lifespan="off",
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = _Server(config)
+    _end_with_parent(given.life, server)
+    endpoints.start()
+    listener = socket.socket(fileno=given.socket)
+    asyncio.run(server.serve([listener]))
+    endpoints.stop()
+    service.batcher.close()
+    multiprocess.mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
+    return 0
+
+
+def _end_with_parent(life: int, server: uvicorn.Server) -> None:
+    """Stop the server when the other end of the pipe `life` is closed: the supervisor is gone."""
+
+    def watch() -> None:
+        while os.read(life, 1):
+            pass
+        logger.warning("The supervisor is gone; this worker ends")
+        server.should_exit = True
+        time.sleep(_GRACE_SECONDS + 2)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="life", daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
