@@ -52,11 +52,17 @@ def ensure(documents: Documents, owner: str, project: str, task: str) -> Documen
     return found
 
 
+def find(documents: Documents, owner: str, project: str) -> Document | None:
+    """The project's document, or None."""
+    with translated():
+        return documents.projects.find_one({"_id": f"{owner}/{project}"})
+
+
 def get(documents: Documents, owner: str, project: str) -> Document:
     """The project's document. Raises NotFound with the names that exist."""
-    with translated():
-        found = documents.projects.find_one({"_id": f"{owner}/{project}"})
-        if found is None:
+    found = find(documents, owner, project)
+    if found is None:
+        with translated():
             names = [each["project"] for each in documents.projects.find({"owner": owner})]
             known = ", ".join(sorted(names)) or "none yet"
             raise NotFound("There is no such project", value=project, way_out=f"Known: {known}")

@@ -1,0 +1,9 @@
+"""`python -m orchard`."""
+
+from __future__ import annotations
+
+import sys
+
+from orchard.cli.main import main
+
+sys.exit(main())

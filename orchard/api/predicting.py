@@ -1,0 +1,77 @@
+"""Asking an endpoint about one sample."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from orchard.catalog import deployments
+from orchard.catalog.connection import documents
+from orchard.errors import BadInput, NotFound, TryAgain
+from orchard.settings import settings
+from orchard.tasks import task
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the endpoint answered, and the command that asks it again."""
+
+    answer: dict[str, Any]
+    curl: str
+
+
+def token_file(endpoint: str) -> Path:
+    """Where the endpoint's token lies, readable by the installation's owner only."""
+    return settings().home / "tokens" / endpoint
+
+
+def predict(endpoint: str, sample: Path) -> Prediction:
+    """Send a sample to an endpoint.
+
+    Raises:
+        NotFound: no such endpoint, or its token is not on this machine.
+        BadInput: the file cannot be read, or the service refused it (its own sentence).
+        TryAgain: the service does not answer.
+    """
+    deployment = deployments.get(documents(), settings().owner, endpoint)
+    try:
+        payload = sample.read_bytes()
+    except OSError as error:
+        raise BadInput(f"This file cannot be read: {error.strerror}", value=str(sample)) from error
+    try:
+        token = token_file(endpoint).read_text().strip()
+    except OSError as error:
+        raise NotFound(
+            "The endpoint's token is not on this machine",
+            value=str(token_file(endpoint)),
+            way_out="Make a new one: python -m orchard token " + endpoint,
+        ) from error
+    kind = task(deployment["task"])
+    address = f"{settings().service_url}/rpc/2.0/ai_custom/v1/{kind.path_segment}/{endpoint}"
+    body = {kind.request_field: base64.b64encode(payload).decode()}
+    try:
+        answer = httpx.post(address, params={"access_token": token}, json=body, timeout=60)
+    except httpx.HTTPError as error:
+        raise TryAgain(
+            "The prediction service does not answer",
+            value=f"{settings().service_url}: {error}",
+            way_out="Look at `make status`; `make up` starts it",
+        ) from error
+    told = json.loads(answer.content)
+    if "error_code" in told:
+        raise BadInput(f"The service refused this: {told['error_code']} {told['error_msg']}")
+    return Prediction(told, _curl(address, kind.request_field, sample, token_file(endpoint)))
+
+
+def _curl(address: str, request_field: str, sample: Path, token: Path) -> str:
+    picture = shlex.quote(str(sample))
+    return (
+        f'base64 -w0 {picture} | sed \'s/.*/{{"{request_field}":"&"}}/\' | '
+        f'curl -s -d @- "{address}?access_token=$(cat {shlex.quote(str(token))})"'
+    )

@@ -1,0 +1,145 @@
+"""Training: trigger the DAG as the form does, watch it, and answer its question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchard.api.airflow import Airflow
+from orchard.errors import OrchardError, TryAgain
+from orchard.names import build_id_of
+
+Say = Callable[[str], None]
+_POLL_SECONDS = 0.5
+_SAID = {"running", "success", "failed", "up_for_retry", "skipped", "upstream_failed"}
+_WAITING = "awaiting_input"
+_ENDED = {"success", "failed"}
+
+
+@dataclass
+class Watched:
+    """How a run went.
+
+    Attributes:
+        state: "success" or "failed" of the run.
+        tasks: last state of each task instance, by name.
+        seconds: from the trigger to the end.
+    """
+
+    run_id: str
+    build_id: str
+    state: str = ""
+    seconds: float = 0.0
+    tasks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def published(self) -> bool:
+        """Whether the model went into service."""
+        return self.state == "success" and self.tasks.get("publish") == "success"
+
+
+def start(form: dict[str, Any], run_id: str | None = None) -> Watched:
+    """Trigger a build with the values of the form. Raises BadInput with the form's sentence."""
+    with Airflow.connected() as airflow:
+        started = airflow.trigger(form, run_id)
+    return Watched(started, build_id_of("build_model", started))
+
+
+def watch(
+    watched: Watched,
+    say: Say,
+    *,
+    answer: str | None = None,
+    timeout_seconds: float = 6 * 3600,
+) -> Watched:
+    """Say one line whenever a task changes, with its figures, until the run ends.
+
+    Args:
+        answer: "Approve" or "Reject" to answer the question; None leaves it to a person.
+    """
+    begun = time.monotonic()
+    answered = False
+    with Airflow.connected() as airflow:
+        while True:
+            instances = _patiently(airflow, watched.run_id)
+            for instance in instances:
+                if _changed(watched, instance):
+                    _say(airflow, watched, instance, time.monotonic() - begun, say)
+            if not answered and answer and watched.tasks.get("approve") == _WAITING:
+                airflow.answer(watched.run_id, answer)
+                say(f"[{time.monotonic() - begun:6.1f} s] approve   answered: {answer}")
+                answered = True
+            run = airflow.run(watched.run_id)
+            watched.seconds = time.monotonic() - begun
+            if run["state"] in _ENDED:
+                watched.state = run["state"]
+                for instance in _patiently(airflow, watched.run_id):
+                    if _changed(watched, instance):
+                        _say(airflow, watched, instance, watched.seconds, say)
+                return watched
+            if watched.seconds > timeout_seconds:
+                raise TryAgain(f"The run has not ended after {timeout_seconds:.0f} s")
+            time.sleep(_POLL_SECONDS)
+
+
+def failure_of(watched: Watched) -> OrchardError:
+    """The error of a run that failed: the last lines of the first failed task's log."""
+    with Airflow.connected() as airflow:
+        for instance in airflow.task_instances(watched.run_id):
+            if instance["state"] == "failed":
+                lines = airflow.log(
+                    watched.run_id,
+                    instance["task_id"],
+                    instance["try_number"],
+                    instance["map_index"],
+                )
+                told = [line for line in lines if line and not line.startswith("::")]
+                return OrchardError(
+                    f"The task {instance['task_id']} failed",
+                    value="\n".join(told[-6:]),
+                    way_out="Its whole log is in the Airflow UI",
+                )
+    return OrchardError("The run failed", value=watched.run_id)
+
+
+def _patiently(airflow: Airflow, run_id: str) -> list[dict[str, Any]]:
+    instances = airflow.task_instances(run_id)
+    return sorted(instances, key=lambda each: (each["start_date"] or "~", each["map_index"]))
+
+
+def _name(instance: dict[str, Any]) -> str:
+    index = instance["map_index"]
+    return str(instance["task_id"]) if index < 0 else f"{instance['task_id']}[{index}]"
+
+
+def _changed(watched: Watched, instance: dict[str, Any]) -> bool:
+    name, state = _name(instance), instance["state"] or "none"
+    if watched.tasks.get(name) == state:
+        return False
+    watched.tasks[name] = state
+    return state in _SAID or state == _WAITING
+
+
+def _say(
+    airflow: Airflow, watched: Watched, instance: dict[str, Any], seconds: float, say: Say
+) -> None:
+    state = instance["state"]
+    text = {_WAITING: "asks a person", "up_for_retry": "failed, is tried again"}.get(state, state)
+    label = instance.get("rendered_map_index") or ""
+    detail = ""
+    if state == "success":
+        returned = airflow.returned(watched.run_id, instance["task_id"], instance["map_index"])
+        detail = _figures(returned)
+        if instance.get("duration"):
+            detail = f"{instance['duration']:.1f} s  {detail}"
+    say(f"[{seconds:6.1f} s] {_name(instance):<9} {text:<8} {label} {detail}".rstrip())
+
+
+def _figures(returned: Any) -> str:
+    if isinstance(returned, list):
+        return ", ".join(str(each.get("title", each)) for each in returned)
+    if isinstance(returned, dict):
+        return str(returned.get("summary") or returned.get("reason") or "")
+    return ""
