@@ -48,6 +48,9 @@ _UPRIGHT = {
 }
 _ORIENTATION_SOURCES = ("exif", "xmp", "Raw profile type exif", "XML:com.adobe.xmp")
 _TRUNCATED = re.compile(r"truncat|not enough|unexpected end|end.of.file|eof", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"unknown .*mode|unsupported|not supported|decoder .* not available", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,13 @@ def _broken(picture: str, size: int, error: Exception) -> PictureRefused:
             "truncated",
             f"The {picture} picture is cut off: {size:,} bytes are there, the rest is missing",
             way_out="The copy or the upload broke off; copy it again from its source",
+        )
+    if _UNSUPPORTED.search(str(error)):
+        return PictureRefused(
+            "unsupported_pixels",
+            f"The {picture} picture ({size:,} bytes) stores its pixels in a way that is not read",
+            value=f"{type(error).__name__}: {error}"[:120],
+            way_out="Save it as an 8-bit JPEG or PNG",
         )
     return PictureRefused(
         "corrupt",

@@ -11,21 +11,22 @@ one `resize` first, at most one `mirror`, one `normalise` last. For example
 are of integers, rounded down:
 
 - `squash`: both sides are scaled on their own.
-- `crop`: the shorter side, relative to the target, is scaled and the middle is cut out. If
-  w·H > h·W then r = (2·w·H + h) // (2·h) is the scaled width, at least W, and output column 0 is
-  column (r − W) // 2 of it; the height is scaled to H. Otherwise the same with the sides exchanged.
-- `pad`: the longer side is scaled. If w·H > h·W then the scaled height is
-  r = max(1, (2·h·W + w) // (2·w)), the width is W; the picture begins at row (H − r) // 2 and all
-  other pixels are 127. Otherwise the same with the sides exchanged.
+- `crop`: the middle of the picture is cut out in the target's shape and scaled. If w·H > h·W then
+  the cut has c = max(1, (2·h·W + H) // (2·H)) columns from column (w − c) // 2 on and all rows.
+  Otherwise it has c = max(1, (2·w·H + W) // (2·W)) rows from row (h − c) // 2 on and all columns.
+- `pad`: the longer side, relative to the target, is scaled. If w·H > h·W then the scaled height is
+  r = max(1, (2·h·W + w) // (2·w)), the width is W, the picture begins at row (H − r) // 2, and all
+  other pixels are 127. Otherwise r = max(1, (2·w·H + h) // (2·h)) is the scaled width, the height
+  is H, and the picture begins at column (W − r) // 2.
 
 **kernel** `bilinear` is Pillow's antialiased triangle filter (`ImagingResample`, src/libImaging/
-Resample.c), one axis after the other, columns first, with uint8 between the two. An axis of n
-pixels scaled to r, of which outputs o … o+m−1 are wanted (o = 0 and m = r but for `crop`):
-s = n/r; f = max(s, 1); output i has the centre c = (o + i + 0.5)·s and takes the inputs from
-max(0, trunc(c − f + 0.5)) up to, without, min(n, trunc(c + f + 0.5)), input k with the weight
-max(0, 1 − |k + 0.5 − c| / f). The weights are divided by their sum, in doubles, and rounded to
-multiples of 2^-22, halves away from zero; the value is (2^21 + Σ weight·2^22 · input) >> 22, in
-integers, clipped to 0 … 255. An axis with n = r is copied.
+Resample.c), one axis after the other with uint8 between the two: w × h pixels scaled to r × q go
+over the columns first if w·q ≥ h·r, otherwise over the rows first. An axis of n pixels scaled to r: s = n/r; f = max(s, 1); output i has the centre
+c = (i + 0.5)·s and takes the inputs from max(0, trunc(c − f + 0.5)) up to, without,
+min(n, trunc(c + f + 0.5)), input k with the weight max(0, 1 − |k + 0.5 − c| / f). The weights are
+divided by their sum, in doubles, and rounded to multiples of 2^-22, halves away from zero; the
+value is (2^21 + Σ weight·2^22 · input) >> 22, in integers, clipped to 0 … 255. An axis with n = r
+is copied.
 
 **mirror** exchanges left and right.
 

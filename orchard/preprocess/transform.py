@@ -17,8 +17,6 @@ from orchard.preprocess.operations import (
 
 PAD_VALUE = 127
 
-Box = tuple[float, float, float, float]
-
 
 def apply(operations: Sequence[Operation], pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     """One picture (h, w, 3) uint8 RGB → the model's input (3, H, W) float32.
@@ -54,14 +52,12 @@ def _apply_into(
 
 def _resize(operation: Operation, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     width, height, fit = operation["width"], operation["height"], operation["fit"]
-    source_height, source_width = pixels.shape[:2]
-    image = Image.fromarray(pixels)
     if fit == "squash":
-        return _scaled(image, (width, height))
+        return _scaled(pixels, width, height)
     if fit == "crop":
-        return _scaled(image, (width, height), _crop_box(source_width, source_height, operation))
-    inner_width, inner_height = _padded_size(source_width, source_height, operation)
-    inner = _scaled(image, (inner_width, inner_height))
+        return _scaled(_middle(pixels, width, height), width, height)
+    inner_width, inner_height = _padded_size(pixels, width, height)
+    inner = _scaled(pixels, inner_width, inner_height)
     if inner.shape == (height, width, 3):
         return inner
     padded = np.full((height, width, 3), PAD_VALUE, np.uint8)
@@ -70,32 +66,35 @@ def _resize(operation: Operation, pixels: NDArray[np.uint8]) -> NDArray[np.uint8
     return padded
 
 
-def _scaled(image: Image.Image, size: tuple[int, int], box: Box | None = None) -> NDArray[np.uint8]:
-    return np.asarray(image.resize(size, Image.Resampling.BILINEAR, box=box))
+def _scaled(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    """(h, w, 3) → (height, width, 3).
+
+    One call a direction: given both at once, Pillow takes first what it expects to be faster,
+    which differs from version to version and changes the result by one level. The direction that
+    shrinks more goes first, so nothing between is larger than source and target.
+    """
+    image = Image.fromarray(pixels)
+    columns_first = image.width * height >= image.height * width
+    between = (width, image.height) if columns_first else (image.width, height)
+    image = image.resize(between, Image.Resampling.BILINEAR)
+    return np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _crop_box(source_width: int, source_height: int, operation: Operation) -> Box:
-    """The part of the source that the crop shows, so that only this part is resampled."""
-    width, height = operation["width"], operation["height"]
+def _middle(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    """The largest part in the middle that has the shape width : height, to the nearest pixel."""
+    source_height, source_width = pixels.shape[:2]
     if source_width * height > source_height * width:
-        left, right = _crop_range(source_width, source_height, width, height)
-        return left, 0.0, right, float(source_height)
-    top, bottom = _crop_range(source_height, source_width, height, width)
-    return 0.0, top, float(source_width), bottom
+        columns = max(1, (2 * source_height * width + height) // (2 * height))
+        left = (source_width - columns) // 2
+        return pixels[:, left : left + columns]
+    rows = max(1, (2 * source_width * height + width) // (2 * width))
+    top = (source_height - rows) // 2
+    return pixels[top : top + rows]
 
 
-def _crop_range(
-    source_long: int, source_short: int, target_long: int, target_short: int
-) -> tuple[float, float]:
-    scaled = max(target_long, (2 * source_long * target_short + source_short) // (2 * source_short))
-    offset = (scaled - target_long) // 2
-    start = offset * source_long / scaled
-    # Rounding of the division may lead past the edge by one unit in the last place.
-    return start, min(float(source_long), (offset + target_long) * source_long / scaled)
-
-
-def _padded_size(source_width: int, source_height: int, operation: Operation) -> tuple[int, int]:
-    width, height = operation["width"], operation["height"]
+def _padded_size(pixels: NDArray[np.uint8], width: int, height: int) -> tuple[int, int]:
+    """(width, height) of the scaled picture inside its padding."""
+    source_height, source_width = pixels.shape[:2]
     if source_width * height > source_height * width:
         return width, max(1, (2 * source_height * width + source_width) // (2 * source_width))
     return max(1, (2 * source_width * height + source_height) // (2 * source_height)), height
