@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import logging
 import threading
 import time
@@ -20,13 +19,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchard import deployment_file
 from orchard.errors import BadInput, OrchardError
 from orchard.inference import Model
 from serving.model import load
 
 logger = logging.getLogger(__name__)
 
-DEPLOYMENT = "deployment.json"
 _POLL_SECONDS = 0.2
 _RETRY_SECONDS = 5.0
 _SPACE = 1 << 64
@@ -132,7 +131,7 @@ class Endpoints:
         try:
             for folder in sorted(self._root.iterdir()):
                 try:
-                    found = (folder / DEPLOYMENT).stat()
+                    found = (folder / deployment_file.NAME).stat()
                 except OSError:
                     continue
                 names[folder.name] = (found.st_mtime_ns, found.st_ino, found.st_size)
@@ -148,9 +147,9 @@ class Endpoints:
         tokens = current.token_hashes if current else ()
         document: dict[str, Any] = {}
         try:
-            content = (self._root / name / DEPLOYMENT).read_bytes()
-            digest = digest_of(content)
-            document = _document(content)
+            content = (self._root / name / deployment_file.NAME).read_bytes()
+            digest = deployment_file.digest_of(content)
+            document = deployment_file.parse(content)
             tokens = tuple(document["token_hashes"])
             fresh = self._load(name, document, digest)
         except Exception as error:
@@ -209,28 +208,3 @@ class Endpoints:
             except Exception:
                 logger.exception("The serving folder could not be followed")
             self._stop.wait(_POLL_SECONDS)
-
-
-def digest_of(content: bytes) -> str:
-    """The name of a `deployment.json` by its content: 16 hexadecimal digits."""
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _document(content: bytes) -> dict[str, Any]:
-    try:
-        document: dict[str, Any] = json.loads(content)
-        bundles = document["bundles"]
-        names = [each["bundle"] for each in bundles]
-        sound = (
-            isinstance(document["task"], str)
-            and isinstance(document["revision"], int)
-            and all(isinstance(each, str) for each in document["token_hashes"])
-            and all(isinstance(name, str) and name.isalnum() for name in names)
-            and all(0 <= float(each["weight"]) < float("inf") for each in bundles)
-            and len(set(names)) == len(names)
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput("A deployment cannot be read", value=repr(error)[:200]) from error
-    if not sound:
-        raise BadInput("A deployment has a field of a wrong kind", way_out="Publish it again")
-    return document
