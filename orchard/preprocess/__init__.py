@@ -21,12 +21,12 @@ are of integers, rounded down:
 
 **kernel** `bilinear` is Pillow's antialiased triangle filter (`ImagingResample`, src/libImaging/
 Resample.c), one axis after the other with uint8 between the two: w × h pixels scaled to r × q go
-over the columns first if w·q ≥ h·r, otherwise over the rows first. An axis of n pixels scaled to r: s = n/r; f = max(s, 1); output i has the centre
-c = (i + 0.5)·s and takes the inputs from max(0, trunc(c − f + 0.5)) up to, without,
-min(n, trunc(c + f + 0.5)), input k with the weight max(0, 1 − |k + 0.5 − c| / f). The weights are
-divided by their sum, in doubles, and rounded to multiples of 2^-22, halves away from zero; the
-value is (2^21 + Σ weight·2^22 · input) >> 22, in integers, clipped to 0 … 255. An axis with n = r
-is copied.
+over the columns first if w·q ≥ h·r, otherwise over the rows first. An axis of n pixels scaled to
+r: s = n/r; f = max(s, 1); output i has the centre c = (i + 0.5)·s and takes the inputs from
+max(0, trunc(c − f + 0.5)) up to, without, min(n, trunc(c + f + 0.5)), input k with the weight
+max(0, 1 − |k + 0.5 − c| / f). The weights are divided by their sum, in doubles, and rounded to
+multiples of 2^-22, halves away from zero; the value is (2^21 + Σ weight·2^22 · input) >> 22, in
+integers, clipped to 0 … 255. An axis with n = r is copied.
 
 **mirror** exchanges left and right.
 
