@@ -1,0 +1,72 @@
+"""Whether a version is enough to train on, and what would make it better, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+WANTED_PER_CLASS = 20
+"""Samples a class should have before its figures mean something."""
+
+LEAST_TO_TRAIN = 5
+"""Training samples without which a class cannot be learnt at all."""
+
+LEAST_CLASSES = 2
+IMBALANCE = 10
+"""A class with this many times the samples of another is told."""
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Advice:
+    """`reasons` say why nothing can be trained (none: it can), `advice` what would help."""
+
+    reasons: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+    @property
+    def trainable(self) -> bool:
+        return not self.reasons
+
+
+def advise(labels: Mapping[str, Mapping[str, int]], sample_word: str) -> Advice:
+    """Judge the counts of a version: label → split → number of samples."""
+    found = Advice()
+    if len(labels) < LEAST_CLASSES:
+        named = "".join(f" (only `{name}`)" for name in labels)
+        found.reasons.append(
+            f"At least {LEAST_CLASSES} classes with {sample_word}s are needed, "
+            f"there {'is 1' if labels else 'are none'}{named}"
+        )
+    totals = {name: sum(splits.values()) for name, splits in labels.items()}
+    for name, splits in labels.items():
+        training = splits.get("train", 0)
+        if training < LEAST_TO_TRAIN:
+            found.reasons.append(
+                f"`{name}` has {training} {sample_word}s to train on; "
+                f"at least {LEAST_TO_TRAIN} are needed"
+            )
+        if totals[name] < WANTED_PER_CLASS:
+            found.advice.append(f"{WANTED_PER_CLASS - totals[name]} more of `{name}`, please")
+        elif splits.get("test", 0) == 0:
+            found.advice.append(f"`{name}` has nothing in the test split; its figures are unknown")
+    if totals:
+        most, least = (
+            max(totals, key=lambda n: (totals[n], n)),
+            min(totals, key=lambda n: totals[n]),
+        )
+        if totals[most] >= IMBALANCE * max(totals[least], 1):
+            found.advice.append(
+                f"`{most}` has {totals[most]} {sample_word}s and `{least}` only {totals[least]}; "
+                f"more of `{least}` would help most"
+            )
+    if labels and not any(splits.get("test", 0) for splits in labels.values()):
+        found.reasons.append(f"No {sample_word} is in the test split, so nothing can be measured")
+    return found
+
+
+def headline(found: Advice) -> str:
+    """The reasons as one sentence, the first few of many."""
+    more = len(found.reasons) - _SHOWN
+    return "; ".join(found.reasons[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")

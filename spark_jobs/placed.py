@@ -1,0 +1,85 @@
+"""Splits and folds in Spark: settled samples keep theirs, new groups get theirs by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from orchard.checking import splits
+from orchard.checking.manifest import MANIFEST_SCHEMA
+
+_BITS = "bigint"
+
+
+def place(
+    samples: DataFrame, groups: DataFrame, settled_labels: Collection[str], *, test_hinted: bool
+) -> DataFrame:
+    """The rows of the manifest, unsorted; conflicts must be gone already.
+
+    Args:
+        samples: as `gathered.merge` gives them.
+        groups: groups of those that have near-duplicates; all others are groups of their own.
+        settled_labels: classes of the version before; the groups of any other class are ranked by
+            their hash, so that the class has its share of test groups at once.
+        test_hinted: whether the source says what belongs to the test split. If it does not, what
+            it calls training is divided as if nothing was said.
+    """
+    hint = F.when(F.lit(test_hinted) | (F.col("hint") != "train"), F.col("hint"))
+    joined = samples.join(groups, "sample_id", "left").withColumns(
+        {
+            "hint": hint,
+            "group": F.coalesce("settled_group", "group", "sample_id"),
+        }
+    )
+    is_new = F.col("settled_split").isNull() & F.col("annotation").isNotNull()
+    assigned = _assigned(joined.filter(is_new & F.col("inherited_split").isNull()), settled_labels)
+    split = (
+        F.when(F.col("settled_split").isNotNull(), F.col("settled_split"))
+        .when(F.col("annotation").isNull(), "unlabelled")
+        .when(F.col("inherited_split").isNotNull(), F.col("inherited_split"))
+        .otherwise(F.coalesce("hint", "group_hint", "group_split"))
+    )
+    fold = F.coalesce("settled_fold", "inherited_fold", "group_fold")
+    placed = joined.join(assigned, "group", "left").withColumn("split", split)
+    return placed.withColumn(
+        "fold", F.when(F.col("split") == "train", fold).otherwise(-1).cast("int")
+    ).select(*MANIFEST_SCHEMA.names)
+
+
+def _assigned(fresh: DataFrame, settled_labels: Collection[str]) -> DataFrame:
+    """(group, group_hint, group_split, group_fold) of the groups that are new."""
+    groups = fresh.groupBy("group").agg(
+        F.min_by("label", "sample_id").alias("group_label"), F.max("hint").alias("group_hint")
+    )
+    digest = F.sha2("group", 256)
+    hashed = groups.withColumns(
+        {"share": F.substring(digest, 1, 16), "other": F.substring(digest, 17, 8)}
+    )
+    ranked = hashed.withColumns(
+        {
+            "rank": F.row_number().over(
+                Window.partitionBy("group_label", "group_hint").orderBy("share", "group")
+            ),
+            "of": F.count(F.lit(1)).over(Window.partitionBy("group_label", "group_hint")),
+        }
+    )
+    wanted = _test_groups(F.col("of"))
+    settled = F.col("group_label").isin(*settled_labels) if settled_labels else F.lit(False)
+    in_test = F.when(settled, F.col("share") < splits.TEST_BOUND).otherwise(F.col("rank") <= wanted)
+    by_hash = F.conv("other", 16, 10).cast(_BITS) % splits.FOLDS
+    by_rank = (F.col("rank") - 1) % splits.FOLDS
+    return ranked.select(
+        "group",
+        "group_hint",
+        F.when(in_test, "test").otherwise("train").alias("group_split"),
+        F.when(settled, by_hash).otherwise(by_rank).cast("int").alias("group_fold"),
+    )
+
+
+def _test_groups(groups: Column) -> Column:
+    """`splits.test_groups_of_new_class` as Spark computes it."""
+    wanted = F.floor(groups * splits.TEST_RATE + 0.5)
+    at_least = F.when(groups >= splits.LEAST_GROUPS_FOR_A_TEST, F.greatest(wanted, F.lit(1)))
+    return F.least(F.coalesce(at_least, wanted), groups - 1)

@@ -1,0 +1,149 @@
+"""The step `prepare`: computes the features that the plan names and that are not there yet.
+
+python -m spark_jobs.prepare --build ID
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from orchard import features
+from orchard.blobs import keys
+from orchard.checking.manifest import MANIFEST_SCHEMA
+from orchard.program import Step, run
+from orchard.tasks import task as task_of
+from spark_jobs import tables
+from spark_jobs.progress import counted, task_count
+from spark_jobs.session import cores, session_of
+
+logger = logging.getLogger(__name__)
+
+_MOST_PICTURES_A_TASK = 256
+_USED_SPLITS = ("train", "validation")
+"""The test split is evaluated from pixels."""
+
+
+def body(step: Step) -> dict[str, Any]:
+    """Compute what is missing; the facts say how much that was and how fast it went."""
+    plan = step.blobs.read_json(keys.plan(step.owner, step.build_id))
+    recipes = features.recipes_of(plan, step.blobs)
+    for recipe in recipes:
+        logger.info("Features %s, views %s", recipe.feature_key, ", ".join(recipe.views))
+    with session_of("prepare") as session:
+        return _prepare(step, session, plan, recipes)
+
+
+def _prepare(
+    step: Step, session: SparkSession, plan: dict[str, Any], recipes: Sequence[features.Recipe]
+) -> dict[str, Any]:
+    task = task_of(plan["task"])
+    version = keys.version(step.owner, plan["dataset"], plan["version"])
+    manifest = tables.read(session, step.blobs, f"{version}/manifest", MANIFEST_SCHEMA)
+    used = manifest.filter(F.col("split").isin(*_USED_SPLITS)).select(
+        "sample_id", "segment", "offset", "length"
+    )
+    missing = _missing(step, session, used, recipes)
+    pictures, total = used.count(), missing.count()
+    logger.info(
+        "%s %ss: %s to compute, %s are there already",
+        *(f"{pictures:,}", task.sample_word, f"{total:,}", f"{pictures - total:,}"),
+    )
+    started = time.monotonic()
+    computed, failed = _extract(step, session, task.sample_word, missing, total, task, recipes)
+    seconds = time.monotonic() - started
+    rate = total / seconds if total else 0.0
+    return {
+        "pictures": pictures,
+        "computed": total,
+        "cached": pictures - total,
+        "failed": failed,
+        "rows": computed,
+        "pictures_per_second": round(rate, 2),
+        "compute_seconds": round(seconds, 2),
+        "summary": f"{pictures:,} {task.sample_word}s have {len(recipes)} kinds of features: "
+        f"{total:,} computed, {pictures - total:,} were there, {failed:,} failed; "
+        f"{rate:,.1f} a second",
+    }
+
+
+def _missing(
+    step: Step, session: SparkSession, used: DataFrame, recipes: Sequence[features.Recipe]
+) -> DataFrame:
+    """The samples that lack features of any recipe; `wanted` has the positions of those recipes."""
+    every = F.array(*(F.lit(index) for index in range(len(recipes))))
+    there: DataFrame | None = None
+    for index, recipe in enumerate(recipes):
+        folder = keys.features(step.owner, recipe.feature_key)
+        parts = [key for key in step.blobs.list(folder) if "/part-" in key]
+        if not parts:
+            continue
+        found = (
+            session.read.schema(tables.spark_schema(features.PART_SCHEMA))
+            .parquet(*(step.blobs.url(part) for part in parts))
+            .filter(F.col("view").isin(*recipe.views))
+            .groupBy("sample_id")
+            .agg(F.countDistinct("view").alias("views"))
+            .filter(F.col("views") == len(recipe.views))
+            .select("sample_id", F.lit(index).alias("index"))
+        )
+        there = found if there is None else there.unionByName(found)
+    if there is None:
+        return used.withColumn("wanted", every)
+    complete = there.groupBy("sample_id").agg(F.collect_set("index").alias("there"))
+    lacking = F.when(F.col("there").isNull(), every).otherwise(F.array_except(every, "there"))
+    return (
+        used.join(complete, "sample_id", "left")
+        .withColumn("wanted", lacking)
+        .drop("there")
+        .filter(F.size("wanted") > 0)
+    )
+
+
+def _extract(
+    step: Step,
+    session: SparkSession,
+    word: str,
+    missing: DataFrame,
+    total: int,
+    task: Any,
+    recipes: Sequence[features.Recipe],
+) -> tuple[int, int]:
+    """Run the backbones; gives rows of features and how many samples failed."""
+    if total == 0:
+        return 0, 0
+    extraction = features.Extraction(task, step.blobs, step.owner, tuple(recipes))
+    tasks = task_count(total, cores(session), _MOST_PICTURES_A_TASK)
+    with counted(session, f"{word}s prepared", total) as count:
+
+        def extracted(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            return features.extracted(batches, extraction, count)
+
+        done = (
+            missing.repartition(tasks, "sample_id")
+            .sortWithinPartitions("segment", "offset")
+            .mapInArrow(extracted, tables.spark_schema(features.DONE_SCHEMA))
+            .groupBy("feature_key")
+            .agg(F.sum("computed").alias("computed"), F.sum("failed").alias("failed"))
+            .collect()
+        )
+    for row in sorted(done, key=lambda each: each["feature_key"]):
+        logger.info(
+            "%s: %s computed, %s failed", *(row[n] for n in ("feature_key", "computed", "failed"))
+        )
+    return sum(row["computed"] for row in done), max((row["failed"] for row in done), default=0)
+
+
+def main() -> int:
+    return run("prepare", body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

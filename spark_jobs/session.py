@@ -1,0 +1,127 @@
+"""Starts Spark for one step: quiet, small, with workers that find this project's code.
+
+What the JVM prints goes to a file below the settings' home; the step's own lines stay readable.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from orchard.errors import OrchardError
+from orchard.settings import REPOSITORY, Settings, settings
+
+logger = logging.getLogger(__name__)
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_RECORDS_PER_BATCH = 64
+_SHUFFLE_PARTITIONS = 4
+_OUTPUT_TAIL = 2000
+
+
+def class_archive(using: Settings) -> Path:
+    """Where the archive of the JVM's loaded classes lies; it shortens the start where it exists."""
+    return using.home / "spark" / "classes.jsa"
+
+
+def spark(step: str, *, java_options: str | None = None) -> SparkSession:
+    """A Spark session for a step, made on the first call of the process.
+
+    Args:
+        step: the step's name; names the application and the file of the JVM's output.
+        java_options: options of the JVM in place of the class archive's.
+
+    Raises:
+        OrchardError: the JVM did not start; the end of its output is the value.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    started = time.monotonic()
+    using = settings()
+    folder = using.home / "spark"
+    (folder / "local").mkdir(parents=True, exist_ok=True)
+    output = folder / f"{step}.log"
+    conf = _configuration(step, using, java_options)
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # the only place where PySpark looks for it
+    try:
+        with output.open("wb") as file:
+            gateway = launch_gateway(conf, popen_kwargs={"stdout": file, "stderr": file})
+        session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except Exception as error:
+        said = output.read_text(errors="replace")[-_OUTPUT_TAIL:] if output.exists() else ""
+        raise OrchardError(
+            "Spark did not start",
+            value=said or str(error),
+            way_out="Java 17 or later is needed: see `java -version`",
+        ) from error
+    logger.info("Spark is up (%s) after %.1f s", using.spark_master, time.monotonic() - started)
+    return session
+
+
+@contextmanager
+def session_of(step: str) -> Iterator[SparkSession]:
+    """A session that ends with the block."""
+    session = spark(step)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def cores(session: SparkSession) -> int:
+    """How many tasks run at once."""
+    return max(int(session.sparkContext.defaultParallelism), 1)
+
+
+def _configuration(step: str, using: Settings, java_options: str | None) -> SparkConf:
+    archive = class_archive(using)
+    if java_options is None:
+        java_options = (
+            f"-XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+            if archive.exists()
+            else ""
+        )
+    options = f"{using.spark_java_options} {java_options} -Dlog4j2.configurationFile={_LOGGING}"
+    values: dict[str, Any] = {
+        "spark.app.name": f"orchard {step}",
+        "spark.master": using.spark_master,
+        "spark.driver.memory": using.spark_driver_memory,
+        "spark.driver.extraJavaOptions": " ".join(options.split()),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": using.home / "spark" / "local",
+        "spark.sql.warehouse.dir": using.home / "spark" / "warehouse",
+        "spark.executorEnv.PYTHONPATH": REPOSITORY,
+        "spark.executorEnv.OMP_NUM_THREADS": "1",
+        "spark.python.worker.reuse": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": _RECORDS_PER_BATCH,
+        "spark.sql.shuffle.partitions": _SHUFFLE_PARTITIONS,
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.parquet.compression.codec": "zstd",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.files.maxPartitionBytes": "1g",
+        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        "spark.hadoop.parquet.enable.summary-metadata": "false",
+        "spark.task.maxFailures": "1",
+    }
+    if not using.spark_master.startswith("local"):
+        for key in ("spark.driver.bindAddress", "spark.driver.host", "spark.task.maxFailures"):
+            del values[key]
+    conf = SparkConf(loadDefaults=True)
+    for key, value in values.items():
+        conf.set(key, str(value))
+    return conf
