@@ -5,12 +5,13 @@ What the JVM prints goes to a file below the settings' home; the step's own line
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 _RECORDS_PER_BATCH = 64
 _SHUFFLE_PARTITIONS = 4
 _OUTPUT_TAIL = 2000
+_SECONDS_TO_END = 30.0
 
 
 def class_archive(using: Settings) -> Path:
@@ -69,14 +71,29 @@ def spark(step: str, *, java_options: str | None = None) -> SparkSession:
     return session
 
 
-@contextmanager
+@contextlib.contextmanager
 def session_of(step: str) -> Iterator[SparkSession]:
     """A session that ends with the block."""
     session = spark(step)
     try:
         yield session
     finally:
-        session.stop()
+        end(session)
+
+
+def end(session: SparkSession) -> None:
+    """Stop the session and its JVM, and wait until it is gone."""
+    context = session.sparkContext
+    gateway = context._gateway
+    session.stop()
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    with contextlib.suppress(OSError):
+        gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
 
 
 def cores(session: SparkSession) -> int:

@@ -1,0 +1,84 @@
+"""What many tests share: a documents server, a folder of state, settings that name them."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchard.settings import settings
+
+_SECONDS_TO_START = 60.0
+
+
+def free_port() -> int:
+    """A port on loopback that is free at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def documents_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URI of a documents server of this test process."""
+    folder = tmp_path_factory.mktemp("documents")
+    port = free_port()
+    server = Path(sys.executable).with_name("nx-27017")
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [server, "--data-dir", folder / "data", "--host", "127.0.0.1", "-p", str(port)]
+            + ["--pid-file", folder / "pid"],
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        _wait_for(port, process, folder / "log")
+        yield f"mongodb://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    ends = time.monotonic() + _SECONDS_TO_START
+    while time.monotonic() < ends:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    pytest.fail(f"The documents server did not start: {log.read_text()[-500:]}")
+
+
+@pytest.fixture
+def orchard_home(
+    tmp_path: Path, documents_server: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """A folder of state of its own and a database of its own, named by the settings.
+
+    Programs that a test starts find the same, by the environment.
+    """
+    home = tmp_path / "home"
+    (home / "imports").mkdir(parents=True)
+    database = f"test_{abs(hash(str(tmp_path))) % 10**12}"
+    values = {
+        "ORCHARD_HOME": str(home),
+        "ORCHARD_DOCUMENTS_URI": documents_server,
+        "ORCHARD_DOCUMENTS_DATABASE": database,
+        "ORCHARD_IMPORT_ROOTS": f'["{tmp_path}"]',
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    settings.cache_clear()
+    yield home
+    settings.cache_clear()
