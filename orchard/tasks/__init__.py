@@ -7,9 +7,19 @@ import pkgutil
 from functools import lru_cache
 
 from orchard.errors import BadInput
-from orchard.tasks.base import Accepted, Limits, Refused, Scores, Task
+from orchard.tasks.base import Accepted, Finding, Limits, Plot, Refused, Scores, Task
 
-__all__ = ["Accepted", "Limits", "Refused", "Scores", "Task", "task", "task_names"]
+__all__ = [
+    "Accepted",
+    "Finding",
+    "Limits",
+    "Plot",
+    "Refused",
+    "Scores",
+    "Task",
+    "task",
+    "task_names",
+]
 
 
 @lru_cache(maxsize=1)

@@ -81,6 +81,35 @@ class Scores:
     sample_ids: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One sentence of a report.
+
+    Attributes:
+        kind: "good", "problem" (something is not as it should be) or "advice" (what to do next).
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One drawing of a report.
+
+    Attributes:
+        title: what it shows, as a person would ask it.
+        explanation: how to read it, in plain words.
+        svg: one `<svg>` element, or several; colours by the classes of the report's style.
+        folded: shown only when a person opens it.
+    """
+
+    title: str
+    explanation: str
+    svg: str
+    folded: bool = False
+
+
 class Task(ABC):
     """One kind of work (classify pictures, find objects, …) as the workflow sees it."""
 
@@ -146,6 +175,20 @@ class Task(ABC):
     def golden_payloads(self) -> tuple[bytes, ...]:
         """Made-up samples, always the same, for a bundle's golden vectors."""
         return ()
+
+    def findings(
+        self, metrics: Mapping[str, Json], card: Mapping[str, Json], summary: Mapping[str, Json]
+    ) -> list[Finding]:
+        """What figures mean, in plain words, the most important first.
+
+        Args:
+            metrics: from `metrics`. card: of the bundle. summary: of the data set version.
+        """
+        return []
+
+    def plots(self, metrics: Mapping[str, Json], card: Mapping[str, Json]) -> list[Plot]:
+        """Drawings of figures for the report."""
+        return []
 
     def thumbnail(self, payload: bytes, side: int) -> bytes:
         """A small JPEG of a sample for a report, at most `side` pixels wide and high."""

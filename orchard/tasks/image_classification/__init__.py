@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.tasks.base import Accepted, Limits, Refused, Scores, Task
+from orchard.tasks.base import Accepted, Finding, Limits, Plot, Refused, Scores, Task
 from orchard.tasks.image_classification import labels, metrics, response, thresholds
 
 
@@ -75,6 +75,18 @@ class ImageClassification(Task):
         from orchard.tasks.image_classification.pictures import golden_payloads
 
         return golden_payloads()
+
+    def findings(
+        self, metrics: Mapping[str, Any], card: Mapping[str, Any], summary: Mapping[str, Any]
+    ) -> list[Finding]:
+        from orchard.tasks.image_classification.findings import findings
+
+        return findings(metrics, card, summary)
+
+    def plots(self, metrics: Mapping[str, Any], card: Mapping[str, Any]) -> list[Plot]:
+        from orchard.tasks.image_classification.plots import plots
+
+        return plots(metrics, card)
 
     def thumbnail(self, payload: bytes, side: int) -> bytes:
         from orchard.tasks.image_classification.pictures import thumbnail

@@ -5,6 +5,11 @@ Image-Hashing Algorithm", 2019): a 64 × 64 grey thumbnail, its two-dimensional 
 without the constant terms (frequencies 1 to 16 of both axes), and one bit for each of the 256
 coefficients that says whether it is above their median. It differs from PDQ in the thumbnail,
 which is made with Pillow's antialiased triangle filter, so the two are not interchangeable.
+
+Light and exposure hardly move the bits. Two shots of like things from one fixed camera, in front
+of one background, may therefore be near; a shot from another place or of another scene is far.
+Pictures without fine structure (blurred, tiny and enlarged) lose up to a tenth of their bits in
+strong compression and may then be missed.
 """
 
 from __future__ import annotations

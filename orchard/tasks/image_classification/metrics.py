@@ -38,8 +38,9 @@ def evaluate(scores: Scores) -> dict[str, Any]:
         expected_calibration_error, reliability [{low, high, count, confidence, accuracy}],
         per_class {label: {precision, recall, f1, support, predicted, precision_interval,
         recall_interval, f1_interval, hits}}, confusion {labels, matrix [truth][answer]},
-        curves {thresholds, per_class {label: {precision, recall, f1}}}. A figure without a
-        sample behind it is None.
+        curves {thresholds, per_class {label: {precision, recall, f1}}}, answered {thresholds,
+        share, accuracy}: how many answers remain, and how many of them are right, when answers
+        below a confidence are held back. A figure without a sample behind it is None.
 
     Raises:
         BadInput: no sample, or arrays that do not fit together.
@@ -75,6 +76,7 @@ def evaluate(scores: Scores) -> dict[str, Any]:
         "per_class": per_class,
         "confusion": {"labels": list(scores.labels), "matrix": matrix.tolist()},
         "curves": curves(probabilities, truth, scores.labels),
+        "answered": answered(probabilities.max(axis=1), answer == truth),
     }
 
 
@@ -170,6 +172,19 @@ def curves(probabilities: Floats, truth: Integers, labels: tuple[str, ...]) -> d
             ],
         }
     return {"thresholds": thresholds.tolist(), "per_class": per_class}
+
+
+def answered(confidence: Floats, right: NDArray[np.bool_]) -> dict[str, list[float | None]]:
+    """What remains when answers below a confidence are held back, at 101 thresholds from 0 to 1."""
+    thresholds = np.round(np.linspace(0, 1, CURVE_POINTS), 4)
+    every, hits = np.sort(confidence), np.sort(confidence[right])
+    kept = len(every) - np.searchsorted(every, thresholds, side="left")
+    good = len(hits) - np.searchsorted(hits, thresholds, side="left")
+    return {
+        "thresholds": thresholds.tolist(),
+        "share": (kept / len(every)).tolist(),
+        "accuracy": [float(g / k) if k else None for g, k in zip(good, kept, strict=True)],
+    }
 
 
 def _per_class(matrix: Integers, labels: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,86 @@
+"""Samples whose label is suspicious: of the test split, and of training out of fold."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orchard.blobs import keys
+from orchard.evaluation import predictions, suspicious
+from orchard.evaluation.suspicious import Suspicious
+from orchard.program import Step
+from orchard.tasks.base import Scores
+
+logger = logging.getLogger(__name__)
+
+MOST_SHOWN = 24
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Suspicious labels: how many, over how many samples, and the least believable ones as rows.
+
+    A row has sample_id, path, segment, offset, length, truth, label (the model's guess),
+    own_score, confidence and split ("train" or "test").
+    """
+
+    count: int
+    examined: int
+    rows: tuple[Row, ...] = ()
+
+
+def collect(
+    step: Step, plan: Mapping[str, Any], test: Scores, labels: Sequence[str], bundle: str
+) -> Doubts:
+    """Doubts over the test split and, where the winner's trial left them, out-of-fold scores."""
+    branch = str(step.result_of("select")["branch"])
+    trial = keys.trial(step.owner, step.build_id, branch)
+    training = suspicious.out_of_fold(step.blobs, f"{trial}/out_of_fold.parquet", labels)
+    if training is None:
+        logger.info("The trial left no out-of-fold scores: labels of training are not examined")
+        training = Scores(
+            tuple(labels), np.empty((0, len(labels)), np.float32), np.empty(0, np.int64)
+        )
+    first = len(training.truth)
+    both = Scores(
+        tuple(labels),
+        np.concatenate([training.scores, test.scores]),
+        np.concatenate([training.truth, test.truth]),
+    )
+    found = suspicious.find(both)
+    logger.info("%d of %d labels are suspicious", len(found), len(both.truth))
+    shown = found[:MOST_SHOWN]
+    in_test = _test_rows(step, bundle, [one.position - first for one in shown])
+    manifest = keys.version(step.owner, plan["dataset"], plan["version"]) + "/manifest"
+    wanted = {training.sample_ids[one.position] for one in shown if one.position < first}
+    in_training = suspicious.places(step.blobs, manifest, wanted)
+    rows = []
+    for one in shown:
+        if one.position >= first:
+            rows.append(_row(one, in_test[one.position - first], "test"))
+        elif training.sample_ids[one.position] in in_training:
+            rows.append(_row(one, in_training[training.sample_ids[one.position]], "train"))
+    return Doubts(len(found), len(both.truth), tuple(rows))
+
+
+def _row(one: Suspicious, place: Row, split: str) -> Row:
+    return {
+        **place,
+        "truth": one.given,
+        "label": one.guess,
+        "own_score": one.own_score,
+        "confidence": one.confidence,
+        "split": split,
+    }
+
+
+def _test_rows(step: Step, bundle: str, positions: Sequence[int]) -> dict[int, Row]:
+    folder = f"{keys.evaluation(step.owner, step.build_id)}/predictions"
+    wanted = {position for position in positions if position >= 0}
+    return predictions.rows_at(step.blobs, folder, bundle, wanted) if wanted else {}
