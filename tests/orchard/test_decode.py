@@ -110,7 +110,9 @@ def test_grey_gets_three_equal_channels(mode: str) -> None:
 )
 def test_transparency_is_laid_over_white(form: str, lossless: dict[str, Any]) -> None:
     image = odd.picture().convert("RGBA")
-    image.putalpha(Image.fromarray(np.repeat(np.uint8([[0, 128, 255, 255]]), 10, 1).repeat(24, 0)))
+    image.putalpha(
+        Image.fromarray(np.repeat(np.array([[0, 128, 255, 255]], np.uint8), 10, 1).repeat(24, 0))
+    )
     pixels = decode_picture(odd.encoded(image, form, **lossless))
     assert tuple(pixels[2, 2]) == (255, 255, 255)
     assert np.abs(pixels[2, 15].astype(int) - (252, 132, 132)).max() <= 1

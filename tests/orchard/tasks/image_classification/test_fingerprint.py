@@ -73,11 +73,10 @@ def keyboard(seed: int, missing: tuple[int, int] | None = None) -> Image.Image:
             left, top = 38 + 32 * column, 40 + 33 * row
             draw.rounded_rectangle((left, top, left + 26, top + 27), 4, fill=(205, 205, 200))
             draw.line((left + 8, top + 7, left + 15, top + 16), fill=(30, 30, 30), width=2)
-    shift = tuple(float(v) for v in random.uniform(-4, 4, 2))
     image = image.rotate(
         float(random.uniform(-2, 2)),
         Image.Resampling.BICUBIC,
-        translate=shift,
+        translate=(int(random.integers(-4, 5)), int(random.integers(-4, 5))),
         fillcolor=ground,
     )
     across, down = random.uniform(-0.2, 0.2, 2)
