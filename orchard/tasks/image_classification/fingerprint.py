@@ -8,8 +8,8 @@ which is made with Pillow's antialiased triangle filter, so the two are not inte
 
 Light and exposure hardly move the bits. Two shots of like things from one fixed camera, in front
 of one background, may therefore be near; a shot from another place or of another scene is far.
-Pictures without fine structure (blurred, tiny and enlarged) lose up to a tenth of their bits in
-strong compression and may then be missed.
+Copies of pictures without fine structure (blurred, nearly plain, tiny and enlarged) may be missed
+after strong compression, which then changes up to a quarter of the bits.
 """
 
 from __future__ import annotations
