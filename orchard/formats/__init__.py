@@ -5,9 +5,12 @@ from __future__ import annotations
 from orchard.errors import BadInput
 from orchard.formats.base import Evidence, Format, Label, Reading, Role
 from orchard.formats.class_folders import ClassFolders
+from orchard.formats.easydl import EasyDL
+from orchard.formats.json_lines import JsonLines
+from orchard.formats.tables import Tables
 from orchard.sources.listing import Listing
 
-FORMATS: tuple[Format, ...] = (ClassFolders(),)
+FORMATS: tuple[Format, ...] = (EasyDL(), Tables(), JsonLines(), ClassFolders())
 
 __all__ = ["FORMATS", "Evidence", "Format", "Label", "Reading", "Role", "recognise"]
 

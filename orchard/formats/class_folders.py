@@ -11,13 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orchard.formats.base import Evidence, Format, Label, Reading, Role
+from orchard.formats.papers import is_paper, is_table
 from orchard.formats.splits import split_of
 from orchard.sources.base import Refusal
 from orchard.sources.listing import Listing
-from orchard.sources.names import ending
-
-_PAPERS = frozenset({"readme", "license", "licence", "copying", "notice", "changelog", "source"})
-_PAPER_ENDINGS = frozenset({"", ".md", ".txt", ".rst", ".html", ".pdf"})
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class _FolderReading(Reading):
     layout: Layout = Layout(0, None, False)
 
     def role(self, path: str) -> Role:
-        return Role.OTHER if path in self.listing.tables or is_paper(path) else Role.SAMPLE
+        return Role.OTHER if is_paper(path) or is_table(path) else Role.SAMPLE
 
     def split(self, path: str) -> str | None:
         return self.layout.split(path.split("/")[:-1])
@@ -92,13 +89,6 @@ class _FolderReading(Reading):
         if label is None:
             return ()
         return (Label(path, label, None, "folder name"),)
-
-
-def is_paper(path: str) -> bool:
-    """Whether a file is a README, a licence or the like."""
-    extension = ending(path)
-    leaf = path.rsplit("/", 1)[-1].lower().removesuffix(extension)
-    return extension in _PAPER_ENDINGS and leaf.split(".")[-1] in _PAPERS
 
 
 def _parts(folder: str) -> list[str]:

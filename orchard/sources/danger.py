@@ -65,6 +65,16 @@ def check_ratio(name: str, unpacked: int, packed: int, limits: Limits) -> None:
         )
 
 
+def refuse_count(count: int, limits: Limits) -> None:
+    """Raises BadInput where there are more entries than allowed."""
+    if count > limits.entries:
+        raise BadInput(
+            "There are too many files",
+            value=f"more than {limits.entries:,}",
+            way_out="Import them in parts, or raise the setting maximum_entries",
+        )
+
+
 def damaged(name: str, error: BaseException) -> BadInput:
     """The error for an archive that cannot be read to its end."""
     return BadInput(

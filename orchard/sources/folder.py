@@ -7,11 +7,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchard.errors import BadInput, TryAgain
+from orchard.errors import TryAgain
 from orchard.sources.base import Entry, Found, Limits, Refusal, Source, Wanted, read_at_most
+from orchard.sources.danger import refuse_count
 from orchard.sources.names import UnusableName, printable, safe_path
 
-_MAXIMUM_DEPTH = 64
+MAXIMUM_DEPTH = 64
 
 
 class FolderSource(Source):
@@ -31,17 +32,12 @@ class FolderSource(Source):
     def walk(self, wanted: Wanted) -> Iterator[Found]:
         self.notices.clear()
         for count, found in enumerate(self._below(str(self._root), "", 1, wanted), start=1):
-            if count > self._limits.entries:
-                raise BadInput(
-                    "The folder holds too many files",
-                    value=f"more than {self._limits.entries:,}",
-                    way_out="Import it in parts, or raise the setting maximum_entries",
-                )
+            refuse_count(count, self._limits)
             yield found
 
     def _below(self, folder: str, prefix: str, depth: int, wanted: Wanted) -> Iterator[Found]:
-        if depth > _MAXIMUM_DEPTH:
-            yield Refusal(printable(prefix), "too_deep", f"More than {_MAXIMUM_DEPTH} folders deep")
+        if depth > MAXIMUM_DEPTH:
+            yield Refusal(printable(prefix), "too_deep", f"More than {MAXIMUM_DEPTH} folders deep")
             return
         try:
             with os.scandir(folder) as scan:

@@ -46,7 +46,8 @@ class Listing:
         endings: number of files by extension in lower case.
         folders: number of pictures by the folder they lie in ("" is the top).
         first: the first paths, to be shown.
-        tables: label tables (path → copy on the disk), as far as they were kept.
+        tables: what may be label tables (path → copy on the disk), as far as they were kept.
+        documents: the first JSON files (path → copy on the disk), to be looked into.
         preferred: path of the table the person pointed at, if any.
     """
 
@@ -57,6 +58,7 @@ class Listing:
     folders: Counter[str] = field(default_factory=Counter)
     first: list[str] = field(default_factory=list)
     tables: dict[str, Path] = field(default_factory=dict)
+    documents: dict[str, Path] = field(default_factory=dict)
     preferred: str | None = None
     _paths: NameTable = field(default_factory=NameTable)
     _stems: NameTable = field(default_factory=NameTable)

@@ -63,6 +63,20 @@ def printable(name: str) -> str:
     return unicodedata.normalize("NFC", cleaned[:MAXIMUM_NAME_BYTES])
 
 
+def decoded(raw: bytes, fallback: str) -> tuple[str, str]:
+    """A name whose encoding is not stated, and the encoding it was read as.
+
+    UTF-8 where it is that; GBK where every character is one of its common two-byte ones (GB 2312,
+    which hardly any Western name is by chance); else the fallback, which must take any byte.
+    """
+    for encoding, title in (("utf-8", "UTF-8"), ("gb2312", "GBK")):
+        try:
+            return raw.decode(encoding), title
+        except UnicodeDecodeError:
+            continue
+    return raw.decode(fallback), fallback
+
+
 def is_junk(path: str) -> bool:
     """Whether an entry is what systems leave behind and nobody means to upload."""
     parts = path.lower().split("/")

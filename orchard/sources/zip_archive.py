@@ -18,9 +18,9 @@ from pathlib import Path
 from orchard.errors import BadInput
 from orchard.sources.base import Entry, Found, Limits, Refusal, Source, Wanted, read_at_most
 from orchard.sources.compact import NameTable
-from orchard.sources.danger import Danger, check_ratio, claim, damaged
+from orchard.sources.danger import Danger, check_ratio, claim, damaged, refuse_count
 from orchard.sources.folder import too_large
-from orchard.sources.names import UnusableName, is_archive, printable
+from orchard.sources.names import UnusableName, decoded, is_archive, printable
 
 _UTF8_FLAG = 0x800
 _ENCRYPTED_FLAG = 0x1
@@ -103,14 +103,8 @@ class ZipSource(Source):
         stored = _unicode_path(info.extra, raw)
         if stored is not None:
             return stored
-        for encoding, title in (("utf-8", "UTF-8"), ("gb2312", "GBK")):
-            try:
-                decoded = raw.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-            self.notices[f"Names without a stated encoding were read as {title}"] += 1
-            return decoded
-        self.notices["Names without a stated encoding were read as code page 437"] += 1
+        name, encoding = decoded(raw, "cp437")
+        self.notices[f"Names without a stated encoding were read as {encoding}"] += 1
         return name
 
     def _check_directory_size(self, path: Path) -> None:
@@ -126,12 +120,7 @@ class ZipSource(Source):
     def _check_claims(self) -> None:
         entries = self._archive.infolist()
         limits = self._limits
-        if len(entries) > limits.entries:
-            raise BadInput(
-                "The archive holds too many entries",
-                value=f"{len(entries):,}; at most {limits.entries:,}",
-                way_out="Import it in parts, or raise the setting maximum_entries",
-            )
+        refuse_count(len(entries), limits)
         packed = sum(entry.compress_size for entry in entries)
         if packed > self._packed:
             raise BadInput(

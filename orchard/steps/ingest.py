@@ -25,13 +25,14 @@ from orchard.program import Progress, Step, run
 from orchard.settings import Settings
 from orchard.sources import Entry, Limits, Listing, Refusal, Source
 from orchard.sources.intake import IntakeWriter
-from orchard.sources.locate import open_local, resolved
+from orchard.sources.locate import Located, Place, open_location
 from orchard.sources.names import ending, is_junk
 
 logger = logging.getLogger(__name__)
 
 _TABLE_ENDINGS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".txt"})
 _MAXIMUM_TABLES = 64
+_MAXIMUM_DOCUMENTS = 16
 _JUNK_NOTICE = "Hidden and system files were left out"
 
 
@@ -42,8 +43,9 @@ def body(step: Step) -> dict[str, Any]:
         return _newest(step)
     workspace = _workspace(step)
     try:
-        with _open(data, step.settings) as source:
-            return _ingest(step, source, workspace)
+        located = _open(data, step.settings, workspace)
+        with located.source:
+            return _ingest(step, located, workspace)
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
 
@@ -81,15 +83,17 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def _open(data: dict[str, Any], settings: Settings) -> Source:
-    path = resolved(str(data["location"]), settings.allowed_roots)
-    return open_local(path, limits_of(settings))
+def _open(data: dict[str, Any], settings: Settings, workspace: Path) -> Located:
+    place = Place(settings.allowed_roots, settings.allow_http, workspace)
+    return open_location(str(data["location"]), limits_of(settings), place)
 
 
-def _ingest(step: Step, source: Source, workspace: Path) -> dict[str, Any]:
+def _ingest(step: Step, located: Located, workspace: Path) -> dict[str, Any]:
     started = time.monotonic()
+    source = located.source
     logger.info("Looking at the names in %s", source.title)
     listing = _look(source, workspace)
+    listing.preferred = located.preferred
     task = str(step.parameters["task"])
     form, evidence, notices = recognise(listing, task)
     logger.info(
@@ -139,14 +143,15 @@ def _look(source: Source, workspace: Path) -> Listing:
     listing = Listing(source.title)
     progress = Progress("names seen")
 
-    def may_be_table(entry: Entry) -> bool:
-        return (
-            ending(entry.path) in _TABLE_ENDINGS
-            and len(listing.tables) < _MAXIMUM_TABLES
-            and not is_junk(entry.path)
-        )
+    def may_hold_labels(entry: Entry) -> bool:
+        if is_junk(entry.path):
+            return False
+        extension = ending(entry.path)
+        if extension == ".json":
+            return len(listing.documents) < _MAXIMUM_DOCUMENTS
+        return extension in _TABLE_ENDINGS and len(listing.tables) < _MAXIMUM_TABLES
 
-    for found in source.walk(may_be_table):
+    for found in source.walk(may_hold_labels):
         progress.advance()
         if isinstance(found, Refusal):
             continue
@@ -155,9 +160,10 @@ def _look(source: Source, workspace: Path) -> Listing:
             continue
         listing.add(entry.path, entry.size)
         if payload is not None:
+            kept = listing.documents if ending(entry.path) == ".json" else listing.tables
             with tempfile.NamedTemporaryFile(dir=workspace, delete=False) as copy:
                 copy.write(payload)
-            listing.tables[entry.path] = Path(copy.name)
+            kept[entry.path] = Path(copy.name)
     return listing
 
 
