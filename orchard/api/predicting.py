@@ -14,6 +14,7 @@ import httpx
 from orchard.catalog import deployments
 from orchard.catalog.connection import documents
 from orchard.errors import BadInput, NotFound, TryAgain
+from orchard.publishing import tokens
 from orchard.settings import settings
 from orchard.tasks import task
 
@@ -24,11 +25,6 @@ class Prediction:
 
     answer: dict[str, Any]
     curl: str
-
-
-def token_file(endpoint: str) -> Path:
-    """Where the endpoint's token lies, readable by the installation's owner only."""
-    return settings().home / "tokens" / endpoint
 
 
 def predict(endpoint: str, sample: Path) -> Prediction:
@@ -44,17 +40,18 @@ def predict(endpoint: str, sample: Path) -> Prediction:
         payload = sample.read_bytes()
     except OSError as error:
         raise BadInput(f"This file cannot be read: {error.strerror}", value=str(sample)) from error
+    token_file = tokens.path_of(settings().home, endpoint)
     try:
-        token = token_file(endpoint).read_text().strip()
+        token = token_file.read_text().strip()
     except OSError as error:
         raise NotFound(
             "The endpoint's token is not on this machine",
-            value=str(token_file(endpoint)),
+            value=str(token_file),
             way_out="Make a new one: python -m orchard token " + endpoint,
         ) from error
     kind = task(deployment["task"])
-    address = f"{settings().service_url}/rpc/2.0/ai_custom/v1/{kind.path_segment}/{endpoint}"
-    body = {kind.request_field: base64.b64encode(payload).decode()}
+    address = f"{settings().service_url}/rpc/2.0/ai_custom/v1/{kind.service_segment}/{endpoint}"
+    body = {kind.service_field: base64.b64encode(payload).decode()}
     try:
         answer = httpx.post(address, params={"access_token": token}, json=body, timeout=60)
     except httpx.HTTPError as error:
@@ -66,12 +63,12 @@ def predict(endpoint: str, sample: Path) -> Prediction:
     told = json.loads(answer.content)
     if "error_code" in told:
         raise BadInput(f"The service refused this: {told['error_code']} {told['error_msg']}")
-    return Prediction(told, _curl(address, kind.request_field, sample, token_file(endpoint)))
+    return Prediction(told, _curl(address, kind.service_field, sample, token_file))
 
 
-def _curl(address: str, request_field: str, sample: Path, token: Path) -> str:
+def _curl(address: str, field: str, sample: Path, token: Path) -> str:
     picture = shlex.quote(str(sample))
     return (
-        f'base64 -w0 {picture} | sed \'s/.*/{{"{request_field}":"&"}}/\' | '
+        f'base64 -w0 {picture} | sed \'s/.*/{{"{field}":"&"}}/\' | '
         f'curl -s -d @- "{address}?access_token=$(cat {shlex.quote(str(token))})"'
     )

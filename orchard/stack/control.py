@@ -138,6 +138,9 @@ def _environment(
         "PATH": path,
         "JAVA_HOME": str(current.java_home),
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        # Airflow renames its processes; without this that would wipe the marks they are found by.
+        "SPT_NOENV": "1",
         "GIT_PYTHON_REFRESH": "quiet",
         **airflow_environment(current, ports, secrets),
         processes.HOME_MARK: str(current.home),
@@ -213,6 +216,8 @@ def _start(server: Server, home: Path, environment: dict[str, str], say: Say) ->
     left = processes.belonging(home, server.name)
     if left:
         processes.end(left, grace_seconds=3)
+    (home / "run").mkdir(parents=True, exist_ok=True)
+    (home / "run" / f"{server.name}.pid").unlink(missing_ok=True)
     say(f"Starting {server.name}")
     pid = processes.start(
         server.command,
@@ -222,7 +227,6 @@ def _start(server: Server, home: Path, environment: dict[str, str], say: Say) ->
         log=home / "logs" / f"{server.name}.log",
     )
     record = home / "run" / f"{server.name}.json"
-    record.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(psutil.Error):
         created = psutil.Process(pid).create_time()
         record.write_text(json.dumps({"pid": pid, "created": created}))

@@ -50,6 +50,8 @@ def servers(settings: Settings, ports: dict[str, int]) -> list[Server]:
                 str(_BIN / "nx-27017"),
                 *("--data-dir", str(home / "documents"), "--host", _LOOPBACK),
                 *("-p", str(ports["documents"])),
+                *("--pid-file", str(home / "run" / "documents.pid")),
+                *("--log-file", str(home / "logs" / "documents-server.log")),
             ],
             lambda: _connects(ports["documents"]),
         ),

@@ -1,0 +1,65 @@
+# Orchard on one machine. Every target is a thin caller of `python -m orchard` or of a tool.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3.11
+BIN := .venv/bin
+RUN := $(BIN)/python -m orchard
+export PYTHONPATH := $(CURDIR)
+
+.PHONY: help environment test-environment demo up down status clean train test lint lock
+
+help: ## Show this help
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+
+# The environment is made anew only when the lock has changed.
+.venv/.uv: requirements-uv.lock
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q --require-hashes -r requirements-uv.lock
+	touch $@
+
+.venv/.installed: .venv/.uv requirements.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+	touch $@
+
+.venv/.test-installed: .venv/.installed requirements-test.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-test.lock
+	touch $@
+
+environment: .venv/.installed ## Make the Python environment from the lock
+
+test-environment: .venv/.test-installed ## The same with the tools for tests
+
+demo: environment ## The main job: from sample pictures to an answering endpoint
+	$(RUN) demo
+
+up: environment ## Start the stack, or what of it is down
+	$(RUN) up
+
+down: environment ## Stop the stack; no process stays
+	$(RUN) down
+
+status: environment ## Say what is up, what is down and why
+	@$(RUN) status
+
+clean: environment ## Stop the stack and remove all its state
+	$(RUN) clean
+
+train: environment ## Build from your own data: make train DATA=folder-or-archive NAME=name [MINUTES=5]
+	@if [ -z "$(DATA)" ] || [ -z "$(NAME)" ]; then \
+		echo 'Say which data and which name: make train DATA=folder-or-archive NAME=name [MINUTES=5]'; exit 64; fi
+	$(RUN) up
+	$(RUN) train "$(DATA)" "$(NAME)" --minutes "$(or $(MINUTES),5)"
+
+test: test-environment ## Run the tests
+	$(BIN)/python -m tests.run $(TESTS)
+
+lint: test-environment ## Style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: .venv/.uv ## Write the locks anew from the requirement files
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements.txt -o requirements.lock
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements-test.txt -c requirements.lock -o requirements-test.lock
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements-uv.txt -o requirements-uv.lock
