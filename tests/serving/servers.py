@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-_START_SECONDS = 90.0
+_START_SECONDS = 240.0
 _STOP_SECONDS = 30.0
 
 
@@ -68,8 +68,10 @@ def running(
         try:
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
             process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def answers(url: str) -> bool:
