@@ -136,7 +136,8 @@ def _progress(samples: int, done: Any) -> Iterator[None]:
 
     def watch() -> None:
         while not ended.wait(_POLL_SECONDS):
-            progress.advance(int(done.value) - progress.done)
+            if done.value:  # before the first group is done there is no rate to tell
+                progress.advance(int(done.value) - progress.done)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -145,7 +146,7 @@ def _progress(samples: int, done: Any) -> Iterator[None]:
     finally:
         ended.set()
         watcher.join()
-    progress.advance(int(done.value) - progress.done)
+    progress.done = int(done.value)
     logger.info("%s", progress.line())
 
 

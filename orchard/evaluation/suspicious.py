@@ -17,8 +17,6 @@ from orchard.tasks.base import Scores
 
 logger = logging.getLogger(__name__)
 
-MANY_SAMPLES = 100_000
-
 
 @dataclass(frozen=True)
 class Suspicious:
@@ -61,7 +59,6 @@ def find(scores: Scores) -> list[Suspicious]:
         own,
         return_indices_ranked_by="self_confidence",
         n_jobs=1,
-        low_memory=len(rows) > MANY_SAMPLES,
     )
     result = []
     for position in rows[np.asarray(found, dtype=np.int64)].tolist():
@@ -97,7 +94,7 @@ def out_of_fold(blobs: Blobs, key: str, labels: Sequence[str]) -> Scores | None:
     if table.num_rows == 0:
         return None
     flat = table["scores"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    truth = np.asarray([index.get(str(value), -1) for value in table["truth"].to_pylist()])
+    truth = np.asarray([index.get(value, -1) for value in table["truth"].to_pylist()])
     return Scores(
         tuple(labels),
         flat.astype(np.float32).reshape(table.num_rows, len(labels)),

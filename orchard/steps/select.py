@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
+
 from orchard import bundle as bundles
 from orchard import program
 from orchard.blobs import keys
@@ -84,12 +86,14 @@ def choose(contenders: Sequence[Contender]) -> tuple[Contender, str]:
     )
 
 
-def contender(branch: Mapping[str, Any], facts: Mapping[str, Any], objective: str) -> Contender:
-    """A branch of the plan with its trial's facts, as a contender for the objective."""
+def contender(
+    branch: Mapping[str, Any], facts: Mapping[str, Any], objective: str, samples: int
+) -> Contender:
+    """A branch of the plan with its trial's facts, as a contender for the objective.
+
+    `samples`: how many the validation figure rests on.
+    """
     validation = facts["validation"]
-    samples = int(validation.get("samples", 0))
-    if objective == "worst_class_recall":
-        samples = int(validation.get("worst_class_support", samples))
     return Contender(
         branch=str(facts["branch"]),
         title=str(facts.get("title", facts["branch"])),
@@ -154,8 +158,20 @@ def _contenders(step: Step, plan: Mapping[str, Any], objective: str) -> list[Con
         if record is None or record["exit_code"] != 0:
             logger.info("Branch %s has no result and takes no part", branch["key"])
             continue
-        found.append(contender(branch, record["facts"], objective))
+        samples = _validated(step, record["facts"], objective)
+        found.append(contender(branch, record["facts"], objective, samples))
     return found
+
+
+def _validated(step: Step, facts: Mapping[str, Any], objective: str) -> int:
+    """On how many samples a trial's figure rests: all validated ones, or those of a class."""
+    key = f"{keys.trial(step.owner, step.build_id, str(facts['branch']))}/out_of_fold.parquet"
+    with step.blobs.open(key) as file:
+        truth = parquet.read_table(file, columns=["truth"])["truth"].drop_null()
+    if objective != "worst_class_recall":
+        return len(truth)
+    counts = truth.value_counts().field("counts")
+    return min(counts.to_pylist(), default=0)
 
 
 def _log(rows: Sequence[Mapping[str, Any]], objective: str) -> None:
