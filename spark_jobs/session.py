@@ -30,6 +30,8 @@ _SHUFFLE_PARTITIONS = 4
 _OUTPUT_TAIL = 2000
 _SECONDS_TO_END = 30.0
 
+_current: SparkSession | None = None
+
 
 def class_archive(using: Settings) -> Path:
     """Where the archive of the JVM's loaded classes lies; it shortens the start where it exists."""
@@ -46,9 +48,9 @@ def spark(step: str, *, java_options: str | None = None) -> SparkSession:
     Raises:
         OrchardError: the JVM did not start; the end of its output is the value.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    global _current
+    if _current is not None:
+        return _current
     started = time.monotonic()
     using = settings()
     folder = using.home / "spark"
@@ -67,22 +69,27 @@ def spark(step: str, *, java_options: str | None = None) -> SparkSession:
             value=said or str(error),
             way_out="Java 17 or later is needed: see `java -version`",
         ) from error
+    _current = session
     logger.info("Spark is up (%s) after %.1f s", using.spark_master, time.monotonic() - started)
     return session
 
 
 @contextlib.contextmanager
 def session_of(step: str) -> Iterator[SparkSession]:
-    """A session that ends with the block."""
+    """A session that ends with the block, unless the process had it before."""
+    owned = _current is None
     session = spark(step)
     try:
         yield session
     finally:
-        end(session)
+        if owned:
+            end(session)
 
 
 def end(session: SparkSession) -> None:
     """Stop the session and its JVM, and wait until it is gone."""
+    global _current
+    _current = None
     context = session.sparkContext
     gateway = context._gateway
     session.stop()

@@ -8,10 +8,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
 
 from orchard.settings import settings
+
+# A busy machine makes any single example slow; the whole test has a time limit of its own.
+hypothesis.settings.register_profile("any machine", deadline=None)
+hypothesis.settings.load_profile("any machine")
 
 _SECONDS_TO_START = 60.0
 
@@ -82,3 +88,17 @@ def orchard_home(
     settings.cache_clear()
     yield home
     settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark session for all tests of this process; the steps' own programs use it too."""
+    from spark_jobs import session
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ORCHARD_HOME", str(tmp_path_factory.mktemp("spark")))
+        settings.cache_clear()
+        started = session.spark("tests")
+    settings.cache_clear()
+    yield started
+    session.end(started)

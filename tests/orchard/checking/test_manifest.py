@@ -1,0 +1,142 @@
+"""Hash and counts of a manifest; splits; advice."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchard.checking import splits
+from orchard.checking.advice import LEAST_TO_TRAIN, advise
+from orchard.checking.manifest import MANIFEST_SCHEMA, census
+
+
+def row(name: str, **changes: Any) -> dict[str, Any]:
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return {
+        "sample_id": digest,
+        "path": f"{name}.png",
+        "segment": "s",
+        "offset": 0,
+        "length": 10,
+        "annotation": '"a"',
+        "label": "a",
+        "split": "train",
+        "fold": 1,
+        "group": digest,
+        "width": 8,
+        "height": 6,
+        "fingerprint": bytes(32),
+        "version_added": 1,
+        "notices": [],
+        **changes,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> pa.Table:
+    ordered = sorted(rows, key=lambda each: each["sample_id"])
+    return pa.Table.from_pylist(ordered, schema=MANIFEST_SCHEMA)
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_the_hash_does_not_depend_on_how_rows_are_cut(one: int, other: int) -> None:
+    rows = table([row(str(number)) for number in range(9)])
+    first = census(rows.to_batches(max_chunksize=one))
+    assert first.version == census(rows.to_batches(max_chunksize=other)).version
+    assert len(first.version) == 16
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [
+        ({"label": "b", "annotation": '"b"'}, True),
+        ({"split": "test", "fold": -1}, True),
+        ({"fold": 2}, True),
+        ({"group": "0"}, True),
+        ({"segment": "t", "offset": 7}, False),
+        ({"version_added": 2}, False),
+    ],
+)
+def test_the_hash_covers_what_a_model_depends_on(changes: dict[str, Any], differs: bool) -> None:
+    before = census(table([row("a"), row("b")]).to_batches()).version
+    after = census(table([row("a"), row("b", **changes)]).to_batches()).version
+    assert (before != after) is differs
+
+
+def test_rows_out_of_order_or_twice_are_refused() -> None:
+    for rows in ([row("a"), row("a")], sorted([row("a"), row("b")], key=lambda r: r["path"])[::-1]):
+        batch = pa.Table.from_pylist(
+            sorted(rows, key=lambda r: r["sample_id"], reverse=True), schema=MANIFEST_SCHEMA
+        )
+        with pytest.raises(ValueError, match="sorted"):
+            census(batch.to_batches())
+
+
+def test_counts() -> None:
+    rows = [
+        row("a", width=10, notices=["Scaled from 12,000 to 4,000 pixels"]),
+        row("b", split="test", fold=-1, width=20),
+        row("c", label="b", width=30, notices=["Scaled from 9 to 4 pixels"]),
+        row("d", label="", annotation=None, split="unlabelled", fold=-1, width=40),
+    ]
+    found = census(table(rows).to_batches())
+    assert found.labels == {
+        "a": {"train": 1, "validation": 0, "test": 1},
+        "b": {"train": 1, "validation": 0, "test": 0},
+    }
+    assert found.splits == {"test": 1, "train": 2, "unlabelled": 1}
+    assert found.sizes == {"minimum": [10, 6], "median": [20, 6], "maximum": [40, 6]}
+    assert found.notices == {"Scaled from … to … pixels": 2}
+    assert found.bytes == 40
+
+
+@given(st.text(min_size=1))
+def test_a_group_keeps_its_share_and_fold(first_member: str) -> None:
+    assert splits.share_digits(first_member) == splits.share_digits(first_member)
+    assert 0 <= splits.fold_of(first_member) < splits.FOLDS
+
+
+def test_shares_are_uniform() -> None:
+    groups = [hashlib.sha256(str(n).encode()).hexdigest() for n in range(4000)]
+    in_test = sum(splits.share_digits(group) < splits.TEST_BOUND for group in groups)
+    assert 700 < in_test < 900
+    folds = [splits.fold_of(group) for group in groups]
+    assert all(700 < folds.count(fold) < 900 for fold in range(splits.FOLDS))
+
+
+@pytest.mark.parametrize(
+    ("groups", "wanted"), [(0, 0), (1, 0), (2, 0), (4, 1), (5, 1), (7, 1), (8, 2), (1000, 200)]
+)
+def test_a_new_class_has_its_share_at_once(groups: int, wanted: int) -> None:
+    assert splits.test_groups_of_new_class(groups) == wanted
+
+
+def counts(train: int, test: int = 0) -> dict[str, int]:
+    return {"train": train, "validation": 0, "test": test}
+
+
+def test_what_is_missing_is_named() -> None:
+    found = advise({"dent": counts(100, 25), "scratch": counts(6, 2)}, "picture")
+    assert found.trainable
+    assert found.advice[0] == "12 more of `scratch`, please"
+    assert any("125" in line and "8" in line for line in found.advice)
+
+
+def test_one_class_is_not_enough() -> None:
+    found = advise({"normal": counts(100, 25)}, "picture")
+    assert not found.trainable
+    assert "only `normal`" in found.reasons[0]
+
+
+def test_a_class_too_small_to_train_is_named() -> None:
+    few = LEAST_TO_TRAIN - 1
+    found = advise({"a": counts(40, 10), "b": counts(few, 1)}, "picture")
+    assert [reason for reason in found.reasons if f"`b` has {few}" in reason]
+
+
+def test_nothing_to_measure_on_is_a_reason() -> None:
+    assert not advise({"a": counts(40), "b": counts(40)}, "picture").trainable
