@@ -24,6 +24,7 @@ Pixel = tuple[float, float]
 Matrix = npt.NDArray[np.float64]
 
 _FINER = 2
+_COARSER = 0.5
 _LENGTH = 0.46
 _DEPTH = 0.24
 _TRAY = 0.17
@@ -53,10 +54,15 @@ class _Camera:
         forward = float(self.axes[2] @ (np.asarray(point) - self.place))
         return self.scale * metres / max(0.05, forward)
 
+    def times(self, factor: float) -> _Camera:
+        """The same view for a picture `factor` times as large."""
+        centre = (self.centre[0] * factor, self.centre[1] * factor)
+        return _Camera(self.place, self.axes, self.scale * factor, centre)
+
 
 def _camera(rng: np.random.Generator, size: tuple[int, int]) -> _Camera:
-    around = np.deg2rad(uniform(rng, -32, 32))
-    above = np.deg2rad(uniform(rng, 8, 27))
+    around = np.deg2rad(uniform(rng, -28, 28))
+    above = np.deg2rad(uniform(rng, 8, 22))
     away = uniform(rng, 1.7, 2.4)
     target = np.asarray((uniform(rng, -0.1, 0.1), uniform(rng, 0.24, 0.42), 0.0))
     forward = -np.asarray(
@@ -261,17 +267,35 @@ _Thing = Callable[[_Stage, np.random.Generator, Point, float, float, float], Non
 _THINGS: tuple[_Thing, ...] = (_carton, _carton, _bottle, _bag, _ball)
 
 
-def _put(stage: _Stage, rng: np.random.Generator, at: Point, largest: float) -> None:
+def _shadow(stage: _Stage, at: Point, width: float) -> None:
+    """The dark patch where a thing touches the floor."""
+    x, y, metre = _upright(stage, at)
+    wide, flat = round(width * 0.65 * metre), round(width * 0.16 * metre)
+    mask = Image.new("L", (2 * wide + 1, 2 * flat + 1), 0)
+    pen = ImageDraw.Draw(mask)
+    for share, strength in ((1.0, 60), (0.8, 110), (0.6, 150)):
+        reach = (wide * (1 - share), flat * (1 - share), wide * (1 + share), flat * (1 + share))
+        pen.ellipse(reach, fill=strength)
+    stage.picture.paste((16, 16, 18), (round(x) - wide, round(y) - flat), mask)
+
+
+def _put(
+    stage: _Stage, rng: np.random.Generator, at: Point, largest: float, shadow: bool = False
+) -> None:
     """Put one thing, at most `largest` metres high, with its base at a place."""
     thing = _THINGS[rng.integers(len(_THINGS))]
     height = largest * uniform(rng, 0.6, 1.0)
     width = uniform(rng, 0.14, 0.34)
-    if thing is _bottle:
-        for number in range(int(rng.integers(1, 5))):
-            beside = (at[0] + 0.1 * number, at[1], at[2])
-            thing(stage, rng, beside, 0.1, height, 0.1)
+    if thing is not _bottle:
+        if shadow:
+            _shadow(stage, at, width)
+        thing(stage, rng, at, width, height, uniform(rng, 0.12, 0.26))
         return
-    thing(stage, rng, at, width, height, uniform(rng, 0.12, 0.26))
+    for number in range(int(rng.integers(1, 5))):
+        beside = (at[0] + 0.1 * number, at[1], at[2])
+        if shadow:
+            _shadow(stage, beside, 0.12)
+        thing(stage, rng, beside, 0.1, height, 0.1)
 
 
 def _shop(rng: np.random.Generator, size: tuple[int, int], camera: _Camera) -> Image.Image:
@@ -320,7 +344,8 @@ def _shop(rng: np.random.Generator, size: tuple[int, int], camera: _Camera) -> I
                 (-4, level, back + 0.02), (4, level, back + 0.02), 0.03, photo.shade(wall, 0.6)
             )
             level += rise
-    return stage.picture.filter(ImageFilter.GaussianBlur(uniform(rng, 1.0, 3.0) * size[0] / 640))
+    _behind(stage, rng)
+    return stage.picture.filter(ImageFilter.GaussianBlur(uniform(rng, 1.0, 2.6) * size[0] / 640))
 
 
 def _wheel(stage: _Stage, at: Point, metal: Colour) -> None:
@@ -425,25 +450,29 @@ def _basket(stage: _Stage, rng: np.random.Generator, cart: _Cart) -> None:
 
 
 def _behind(stage: _Stage, rng: np.random.Generator) -> None:
-    """Things on the floor that are not on the tray: behind the cart and at its sides."""
+    """Things on the floor behind the cart, to be drawn out of focus."""
     for _ in range(int(rng.integers(0, 4))):
-        at = (uniform(rng, -1.3, 1.3), 0.0, uniform(rng, -1.3, -0.7))
-        _put(stage, rng, at, 0.4)
+        at = (uniform(rng, -1.5, 1.5), 0.0, uniform(rng, -1.25, -0.8))
+        _put(stage, rng, at, 0.4, shadow=True)
+
+
+def _beside(stage: _Stage, rng: np.random.Generator) -> None:
+    """Things on the floor at the cart's sides."""
     for side in (-1, 1):
         if rng.random() < 0.35:
             at = (side * uniform(rng, 0.78, 1.0), 0.0, uniform(rng, -0.5, 0.1))
-            _put(stage, rng, at, 0.45)
+            _put(stage, rng, at, 0.45, shadow=True)
 
 
 def _load(stage: _Stage, rng: np.random.Generator) -> None:
-    """Put one to four things on the tray, the far ones first."""
-    count = int(rng.integers(1, 5))
+    """Put two to four things on the tray, the far ones first."""
+    count = int(rng.integers(2, 5))
     places = np.linspace(-0.3, 0.3, 4)
     chosen = rng.choice(4, size=count, replace=False)
     depths = np.sort(rng.uniform(-0.12, 0.1, size=count))
     for z, number in zip(depths, chosen, strict=True):
         x = float(places[number]) + uniform(rng, -0.05, 0.05)
-        _put(stage, rng, (x, _TRAY, float(z)), 0.3)
+        _put(stage, rng, (x, _TRAY, float(z)), 0.32)
 
 
 def draw(rng: np.random.Generator, label: str, size: tuple[int, int] = (640, 480)) -> Image.Image:
@@ -459,19 +488,15 @@ def draw(rng: np.random.Generator, label: str, size: tuple[int, int] = (640, 480
     """
     goods = rng.spawn(1)[0]
     camera = _camera(rng, size)
-    shop = _shop(rng, size, camera)
+    coarse = (round(size[0] * _COARSER), round(size[1] * _COARSER))
+    distant = camera.times(_COARSER)
+    shop = _shop(rng, coarse, distant)
     foot = [(-0.55, 0, -0.3), (0.55, 0, -0.3), (0.55, 0, 0.32), (-0.55, 0, 0.32)]
     photo.cast_shadow(
-        shop, [camera.pixel(point) for point in foot], size[0] / 40, uniform(rng, 0.25, 0.6)
+        shop, [distant.pixel(point) for point in foot], coarse[0] / 40, uniform(rng, 0.25, 0.6)
     )
     fine = (size[0] * _FINER, size[1] * _FINER)
-    close = _Camera(
-        camera.place,
-        camera.axes,
-        camera.scale * _FINER,
-        (camera.centre[0] * _FINER, camera.centre[1] * _FINER),
-    )
-    stage = _Stage(shop.resize(fine, Image.Resampling.BILINEAR), close)
+    stage = _Stage(shop.resize(fine, Image.Resampling.BILINEAR), camera.times(_FINER))
     steel = photo.jitter(
         rng, [(176, 180, 186), (120, 124, 130), (206, 208, 212), (70, 74, 80)][rng.integers(4)], 12
     )
@@ -482,7 +507,7 @@ def draw(rng: np.random.Generator, label: str, size: tuple[int, int] = (640, 480
         bars=int(rng.integers(3, 6)),
         lean=uniform(rng, 0.02, 0.14),
     )
-    _behind(stage, rng)
+    _beside(stage, rng)
     _rear(stage, cart)
     if label == "with_goods":
         _load(stage, goods)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -13,29 +14,24 @@ from examples.photo import Colour, uniform
 LABELS = ("normal", "key_missing", "wrong_key")
 
 _UNIT = 60
-_MARGIN = 26
-_COLUMNS = 13.0
+_MARGIN = 24
+_COLUMNS = 10.0
 
 _ROWS: tuple[tuple[tuple[str, float], ...], ...] = (
-    (("Esc", 1), *((c, 1) for c in "1234567890"), ("Back", 2)),
-    (("Tab", 1.5), *((c, 1) for c in "QWERTYUIOP"), ("\\", 1.5)),
-    (("Caps", 1.75), *((c, 1) for c in "ASDFGHJKL"), ("Enter", 2.25)),
-    (("Shift", 2.25), *((c, 1) for c in "ZXCVBNM,."), ("Shift", 1.75)),
+    tuple((c, 1.0) for c in "1234567890"),
+    tuple((c, 1.0) for c in "QWERTYUIOP"),
+    (*((c, 1.0) for c in "ASDFGHJKL"), ("Ret", 1.0)),
+    (("Shift", 1.0), *((c, 1.0) for c in "ZXCVBNM,"), ("Del", 1.0)),
 )
 _BOTTOM_ROWS: tuple[tuple[tuple[str, float], ...], ...] = (
-    (
-        ("Ctrl", 1.25),
-        ("Os", 1.25),
-        ("Alt", 1.25),
-        ("", 5.5),
-        ("Alt", 1.25),
-        ("Fn", 1.25),
-        ("Ctrl", 1.25),
-    ),
-    (("Ctrl", 1.25), ("Alt", 1.25), ("", 5.5), ("Fn", 1), ("<", 1), ("^", 1), ("v", 1), (">", 1)),
-    (("Ctrl", 1.5), ("Os", 1), ("Alt", 1.5), ("", 5), ("Alt", 1.5), ("Os", 1), ("Ctrl", 1.5)),
+    (("Ctrl", 1.25), ("Alt", 1.25), ("", 4), ("Alt", 1.0), ("Fn", 1.25), ("Ctrl", 1.25)),
+    (("Ctrl", 1), ("Alt", 1), ("", 4), ("<", 1), ("^", 1), ("v", 1), (">", 1)),
+    (("Ctrl", 1.5), ("Alt", 1.5), ("", 4), ("Fn", 1.5), ("Ctrl", 1.5)),
 )
-_FUNCTION_ROW: tuple[tuple[str, float], ...] = tuple((f"F{n}", 1.0) for n in range(1, 14))
+_FUNCTION_ROW: tuple[tuple[str, float], ...] = (
+    ("Esc", 1.0),
+    *((f"F{number}", 1.0) for number in range(1, 10)),
+)
 
 
 @dataclass(frozen=True)
@@ -46,30 +42,26 @@ class _Scheme:
 
 
 _SCHEMES = (
-    _Scheme((38, 38, 40), (52, 52, 55), (46, 46, 50)),
-    _Scheme((30, 30, 32), (74, 76, 80), (54, 56, 60)),
-    _Scheme((205, 205, 205), (236, 236, 234), (214, 214, 212)),
-    _Scheme((212, 204, 184), (232, 226, 208), (190, 183, 166)),
-    _Scheme((150, 154, 160), (48, 49, 52), (48, 49, 52)),
-    _Scheme((170, 172, 176), (228, 230, 232), (228, 230, 232)),
-    _Scheme((48, 56, 74), (88, 104, 134), (64, 76, 102)),
-    _Scheme((226, 222, 226), (232, 206, 210), (214, 182, 190)),
-    _Scheme((60, 66, 60), (196, 206, 188), (120, 138, 116)),
+    _Scheme((36, 36, 38), (54, 54, 57), (44, 44, 48)),
+    _Scheme((28, 28, 30), (78, 80, 84), (56, 58, 62)),
+    _Scheme((200, 200, 200), (236, 236, 234), (208, 208, 206)),
+    _Scheme((206, 200, 184), (230, 226, 212), (188, 183, 170)),
+    _Scheme((158, 161, 166), (50, 51, 54), (44, 45, 48)),
+    _Scheme((150, 152, 156), (226, 228, 230), (190, 192, 196)),
+    _Scheme((84, 88, 96), (158, 162, 170), (120, 124, 132)),
 )
 
 _SPARE_COLOURS: tuple[Colour, ...] = (
-    (204, 44, 40),
-    (238, 126, 32),
-    (240, 204, 48),
-    (62, 160, 72),
-    (40, 150, 170),
-    (46, 92, 196),
-    (124, 66, 168),
-    (232, 96, 150),
-    (244, 244, 240),
-    (26, 26, 28),
+    (214, 40, 36),
+    (240, 120, 24),
+    (244, 206, 36),
+    (52, 168, 66),
+    (26, 164, 186),
+    (40, 92, 214),
+    (134, 62, 184),
+    (236, 84, 152),
 )
-_LEAST_CONTRAST = 240.0
+_LEAST_CONTRAST = 200.0
 _SWITCH_COLOURS: tuple[Colour, ...] = (
     (196, 48, 44),
     (58, 106, 190),
@@ -108,13 +100,14 @@ def _ink(colour: Colour) -> Colour:
     return (34, 34, 36) if sum(colour) > 390 else (226, 226, 226)
 
 
-def _legend_box(
-    key: _Key, centred: bool, box: tuple[float, float, float, float]
-) -> tuple[float, float, str]:
-    left, top, right, bottom = box
-    if centred:
-        return (left + right) / 2, (top + bottom) / 2, "mm"
-    return left + 6, top + 4, "la"
+@cache
+def _glyphs(legend: str, size: int) -> Image.Image:
+    """A legend as a mask, mode L, cut to its ink."""
+    font = ImageFont.load_default(size=size)
+    left, top, right, bottom = (round(edge) for edge in font.getbbox(legend))
+    mask = Image.new("L", (right - left + 2, bottom - top + 2), 0)
+    ImageDraw.Draw(mask).text((1 - left, 1 - top), legend, fill=255, font=font)
+    return mask
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ def _box(key: _Key) -> tuple[float, float, float, float]:
 
 
 def _draw_cap(
-    draw: ImageDraw.ImageDraw,
+    board: Image.Image,
     key: _Key,
     cap: _Cap,
     colour: Colour,
@@ -144,6 +137,7 @@ def _draw_cap(
     grow: float = 0.0,
 ) -> tuple[float, float, float, float]:
     """Draw one keycap and its legend; returns the box of its top face in pixels."""
+    draw = ImageDraw.Draw(board)
     left, top, right, bottom = _box(key)
     gap = cap.gap - grow
     base = (left + gap, top + gap, right - gap, bottom - gap)
@@ -167,24 +161,25 @@ def _draw_cap(
         width=2,
     )
     if key.legend:
-        x, y, anchor = _legend_box(key, cap.centred, face)
-        font = ImageFont.load_default(size=13 if key.modifier else 22)
-        draw.text((x, y), key.legend, fill=ink, font=font, anchor=anchor)
+        mask = _glyphs(key.legend, 13 if key.modifier else 22)
+        x, y = face[0] + 6, face[1] + 4
+        if cap.centred:
+            x = (face[0] + face[2] - mask.width) / 2
+            y = (face[1] + face[3] - mask.height) / 2
+        board.paste(ink, (round(x), round(y)), mask)
     return face
 
 
-def _draw_well(draw: ImageDraw.ImageDraw, key: _Key, plate: Colour, stem: Colour) -> None:
-    """Draw the dark hole that a missing keycap leaves, with its switch and stem."""
+def _draw_well(draw: ImageDraw.ImageDraw, key: _Key, stem: Colour) -> None:
+    """Draw the dark hole that a missing keycap leaves, with its clear switch and its stem."""
     left, top, right, bottom = _box(key)
-    draw.rectangle((left, top, right, bottom), fill=photo.shade(plate, 0.35))
-    draw.rectangle((left + 2, top + 5, right - 2, bottom - 1), fill=photo.shade(plate, 0.55))
+    draw.rectangle((left, top, right, bottom), fill=(10, 10, 11))
     x, y = (left + right) / 2, (top + bottom) / 2
-    housing = (24, 24, 26) if sum(plate) > 240 else (92, 94, 98)
-    draw.rounded_rectangle((x - 21, y - 21, x + 21, y + 21), 3, fill=photo.shade(housing, 0.6))
-    draw.rounded_rectangle((x - 17, y - 18, x + 17, y + 16), 3, fill=housing)
-    draw.rectangle((x - 10, y - 10, x + 10, y + 10), fill=photo.shade(stem, 0.65))
-    draw.rectangle((x - 9, y - 3, x + 9, y + 3), fill=stem)
-    draw.rectangle((x - 3, y - 9, x + 3, y + 9), fill=stem)
+    draw.rounded_rectangle((x - 22, y - 21, x + 22, y + 23), 3, fill=(120, 122, 126))
+    draw.rounded_rectangle((x - 20, y - 22, x + 20, y + 18), 3, fill=(196, 199, 203))
+    draw.rectangle((x - 14, y - 15, x + 14, y + 13), fill=(30, 30, 33))
+    draw.rectangle((x - 12, y - 4, x + 12, y + 4), fill=stem)
+    draw.rectangle((x - 4, y - 13, x + 4, y + 11), fill=stem)
 
 
 def _wrong_colour(rng: np.random.Generator, scheme: _Scheme) -> Colour:
@@ -220,7 +215,7 @@ def _draw_wrong_cap(
     if raised:
         draw.rounded_rectangle((left + 3, top + 4, right + 7, bottom + 7), 8, fill=(14, 14, 16))
     _draw_cap(
-        draw, key, other, colour, ink, sag=6.0 if raised else 0.0, grow=2.0 if raised else 0.0
+        picture, key, other, colour, ink, sag=6.0 if raised else 0.0, grow=2.0 if raised else 0.0
     )
     if rng.random() < 0.5:
         corner = (int(left) + 1, int(top) + 1, int(right) - 1, int(bottom) - 1)
@@ -232,7 +227,7 @@ def _board(rng: np.random.Generator, defect: np.random.Generator, label: str) ->
     """The keyboard from straight above, mode RGBA, on a clear ground."""
     scheme = _SCHEMES[rng.integers(len(_SCHEMES))]
     scheme = _Scheme(
-        *(photo.jitter(rng, c, 10) for c in (scheme.case, scheme.letters, scheme.modifiers))
+        *(photo.jitter(rng, c, 6) for c in (scheme.case, scheme.letters, scheme.modifiers))
     )
     cap = _Cap(
         side=uniform(rng, 3, 8),
@@ -254,16 +249,16 @@ def _board(rng: np.random.Generator, defect: np.random.Generator, label: str) ->
     inner = (_MARGIN - 5, _MARGIN - 5, width - _MARGIN + 5, height - _MARGIN + 5)
     draw.rounded_rectangle(inner, 6, fill=plate)
 
-    choices = [number for number, key in enumerate(keys) if key.width < 3]
+    choices = [number for number, key in enumerate(keys) if key.width < 2]
     chosen = choices[defect.integers(len(choices))] if label != "normal" else -1
     for number, key in enumerate(keys):
-        if number == chosen:
-            continue
         colour = scheme.modifiers if key.modifier or not key.legend else scheme.letters
-        _draw_cap(draw, key, cap, photo.jitter(rng, colour, 4), _ink(colour))
+        tone = photo.shade(colour, uniform(rng, 0.96, 1.04))
+        if number != chosen:
+            _draw_cap(board, key, cap, tone, _ink(colour))
     if label == "key_missing":
         stem = _SWITCH_COLOURS[defect.integers(len(_SWITCH_COLOURS))]
-        _draw_well(draw, keys[chosen], plate, stem)
+        _draw_well(draw, keys[chosen], stem)
     elif label == "wrong_key":
         _draw_wrong_cap(board, defect, keys[chosen], cap, scheme)
     return board
@@ -275,9 +270,9 @@ def _corners(
     """Where the board's corners lie in the picture, seen by a camera from above at an angle."""
     half = np.asarray(board, dtype=np.float64) / board[0]
     flat = np.asarray([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]) * (*half, 0)
-    roll = np.deg2rad(rng.normal(0, 6))
-    tilt = np.deg2rad(uniform(rng, 0, 42))
-    yaw = np.deg2rad(uniform(rng, -16, 16))
+    roll = np.deg2rad(rng.normal(0, 3.5))
+    tilt = np.deg2rad(uniform(rng, 0, 26))
+    yaw = np.deg2rad(uniform(rng, -10, 10))
     cos, sin = np.cos, np.sin
     turn_z = np.asarray([[cos(roll), -sin(roll), 0], [sin(roll), cos(roll), 0], [0, 0, 1]])
     turn_x = np.asarray([[1, 0, 0], [0, cos(tilt), -sin(tilt)], [0, sin(tilt), cos(tilt)]])
@@ -287,48 +282,43 @@ def _corners(
     seen = points[:, :2] * (depth / (depth - points[:, 2:3]))
     low, high = seen.min(axis=0), seen.max(axis=0)
     extent = high - low
-    scale = uniform(rng, 0.84, 0.99) * min(size[0] / extent[0], size[1] / extent[1])
+    scale = uniform(rng, 0.9, 0.99) * min(size[0] / extent[0], size[1] / extent[1])
     room = np.asarray(size) - extent * scale
     place = room * rng.uniform(0.02, 0.98, size=2)
     return [(float(x), float(y)) for x, y in (seen - low) * scale + place]
 
 
 def _clutter(rng: np.random.Generator, picture: Image.Image) -> None:
-    """Put a few things of a desk on the table: sheets, pens, a mouse, a cup."""
+    """Put a few things of a desk on the table: sheets, pens, cups."""
     draw = ImageDraw.Draw(picture)
     width, height = picture.size
-    for _ in range(int(rng.integers(0, 5))):
-        x, y = uniform(rng, 0, width), uniform(rng, 0, height)
-        reach = uniform(rng, 0.05, 0.2) * width
+    for _ in range(int(rng.integers(0, 4))):
+        middle = rng.uniform(0, 1, size=2) * (width, height)
+        reach = uniform(rng, 0.08, 0.2) * width
         angle = uniform(rng, 0, np.pi)
-        along = np.asarray([np.cos(angle), np.sin(angle)])
+        along = reach * np.asarray([np.cos(angle), np.sin(angle)])
         across = np.asarray([-along[1], along[0]])
-        colour = photo.jitter(rng, (130, 130, 130), 115)
-        kind = rng.integers(4)
+        grey = int(rng.integers(30, 235))
+        colour = photo.jitter(rng, (grey, grey, grey), 12)
+        kind = rng.integers(3)
         if kind == 0:
-            sheet = photo.jitter(rng, (232, 230, 224), 18)
+            sheet = photo.jitter(rng, (226, 224, 220), 10)
             sides = [(-1, -1.4), (1, -1.4), (1, 1.4), (-1, 1.4)]
-            corners = [np.asarray((x, y)) + reach * (a * along + b * across) for a, b in sides]
+            corners = [middle + a * along + b * across for a, b in sides]
             draw.polygon([(float(p[0]), float(p[1])) for p in corners], fill=sheet)
             for line in range(-9, 10, 2):
-                start = np.asarray((x, y)) + reach * (-0.8 * along + line / 8 * across)
-                end = start + reach * uniform(rng, 0.9, 1.6) * along
+                start = middle - 0.8 * along + line / 8 * across
+                end = start + uniform(rng, 0.9, 1.6) * along
                 draw.line([*start, *end], fill=photo.shade(sheet, 0.7), width=2)
         elif kind == 1:
-            start, end = np.asarray((x, y)) - reach * along, np.asarray((x, y)) + reach * along
+            start, end = middle - along, middle + along
             draw.line([*start, *end], fill=colour, width=max(4, width // 90))
-            draw.line(
-                [*(end - 0.2 * reach * along), *end], fill=(40, 40, 42), width=max(3, width // 110)
-            )
-        elif kind == 2:
-            spot = (x - 0.4 * reach, y - 0.65 * reach, x + 0.4 * reach, y + 0.65 * reach)
-            draw.ellipse(spot, fill=photo.shade(colour, 0.6))
-            draw.ellipse((spot[0] + 2, spot[1] + 2, spot[2] - 3, spot[3] - 4), fill=colour)
-            draw.line([x, spot[1], x, y - 0.1 * reach], fill=photo.shade(colour, 0.5), width=2)
+            tip = max(3, width // 110)
+            draw.line([*(end - 0.2 * along), *end], fill=photo.shade(colour, 0.4), width=tip)
         else:
             for ring, tone in ((0.6, 0.55), (0.56, 1.0), (0.46, 0.4)):
-                spot = (x - ring * reach, y - ring * reach, x + ring * reach, y + ring * reach)
-                draw.ellipse(spot, fill=photo.shade(colour, tone))
+                low, high = middle - ring * reach, middle + ring * reach
+                draw.ellipse([*low, *high], fill=photo.shade(colour, tone))
 
 
 def draw(rng: np.random.Generator, label: str, size: tuple[int, int] = (640, 480)) -> Image.Image:
@@ -362,11 +352,17 @@ def draw(rng: np.random.Generator, label: str, size: tuple[int, int] = (640, 480
     if scale > 1:
         board = board.reduce(scale)
         source = [(x / scale, y / scale) for x, y in source]
+    left = int(min(x for x, _ in corners))
+    top = int(min(y for _, y in corners))
+    reach = (
+        int(max(x for x, _ in corners)) + 2 - left,
+        int(max(y for _, y in corners)) + 2 - top,
+    )
     seen = board.transform(
-        size,
+        reach,
         Image.Transform.PERSPECTIVE,
-        photo.homography(source, corners),
+        photo.homography(source, [(x - left, y - top) for x, y in corners]),
         Image.Resampling.BILINEAR,
     )
-    picture.paste(seen, (0, 0), seen)
+    picture.paste(seen, (left, top), seen)
     return photo.expose(rng, picture)

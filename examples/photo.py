@@ -69,10 +69,11 @@ def smooth_noise(rng: np.random.Generator, size: tuple[int, int], cells: tuple[i
 
 def colour_map(field: Floats, low: Colour, high: Colour) -> Image.Image:
     """The field (height, width) in -1..1 as a picture between two colours."""
-    share = np.clip((field + 1) / 2, 0, 1)[..., None]
-    first = np.asarray(low, dtype=np.float32)
-    second = np.asarray(high, dtype=np.float32)
-    return Image.fromarray((first + (second - first) * share).astype(np.uint8))
+    steps = np.linspace(0, 1, 256)[:, None]
+    palette = (np.asarray(low) + (np.asarray(high) - np.asarray(low)) * steps).astype(np.uint8)
+    picture = Image.fromarray(np.clip(field * 127.5 + 127.5, 0, 255).astype(np.uint8))
+    picture.putpalette(palette.tobytes())
+    return picture.convert("RGB")
 
 
 def _wood(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
@@ -88,7 +89,7 @@ def _wood(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
 
 def _cloth(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
     base = jitter(
-        rng, [(60, 72, 96), (120, 120, 118), (110, 60, 58), (70, 92, 74)][rng.integers(4)], 25
+        rng, [(66, 72, 86), (120, 120, 118), (98, 82, 80), (80, 88, 82)][rng.integers(4)], 25
     )
     step = uniform(rng, 1.0, 2.2)
     weave = (
@@ -116,7 +117,7 @@ def _plain(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
         int(rng.integers(50, 235)),
     )
     grey = sum(base) // 3
-    base = mix(base, (grey, grey, grey), uniform(rng, 0.3, 0.9))
+    base = mix(base, (grey, grey, grey), uniform(rng, 0.8, 0.97))
     return colour_map(smooth_noise(rng, size, (4, 3)), shade(base, 0.9), shade(base, 1.08))
 
 
@@ -154,10 +155,9 @@ def cast_shadow(
     return picture
 
 
-def _light(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
-    """Light a pixel and channel, shape (height, width, 3), about 0.4..1.5."""
-    columns, rows = 24, 18
-    x, y = np.meshgrid(np.linspace(-1, 1, columns), np.linspace(-1, 1, rows))
+def _light(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
+    """The light that falls on each pixel, mode RGB, where 127 leaves a colour as it is."""
+    x, y = np.meshgrid(np.linspace(-1, 1, 24), np.linspace(-1, 1, 18))
     angle = uniform(rng, 0, 2 * np.pi)
     light = 1 + uniform(rng, 0, 0.32) * (np.cos(angle) * x + np.sin(angle) * y)
     light *= 1 - uniform(rng, 0, 0.28) * (x * x + y * y) / 2
@@ -167,15 +167,14 @@ def _light(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
     if rng.random() < 0.35:
         edge = np.cos(angle + 1) * x + np.sin(angle + 1) * y - uniform(rng, -0.8, 0.8)
         light *= 1 - uniform(rng, 0.15, 0.4) / (1 + np.exp(-edge * uniform(rng, 4, 14)))
-    light *= uniform(rng, 0.75, 1.2)
-    warmth = uniform(rng, -0.14, 0.14)
-    tint = (1 + warmth, 1 + uniform(rng, -0.03, 0.03), 1 - warmth)
-    small = Image.fromarray(np.clip(light * 127, 0, 255).astype(np.uint8))
-    wide = np.asarray(small.resize(size, Image.Resampling.BICUBIC), dtype=np.float32) / 127
-    return np.asarray(wide[..., None] * np.asarray(tint, dtype=np.float32), dtype=np.float32)
+    light *= uniform(rng, 0.8, 1.2)
+    warmth = uniform(rng, -0.08, 0.08)
+    tint = np.asarray((1 + warmth, 1 + uniform(rng, -0.03, 0.03), 1 - warmth))
+    small = Image.fromarray(np.clip(light[..., None] * tint * 127, 0, 255).astype(np.uint8))
+    return small.resize(size, Image.Resampling.BICUBIC)
 
 
-def expose(rng: np.random.Generator, picture: Image.Image, blur: float = 1.1) -> Image.Image:
+def expose(rng: np.random.Generator, picture: Image.Image, blur: float = 1.0) -> Image.Image:
     """The scene as a camera sees it: uneven light, white balance, lens blur, sensor noise.
 
     Args:
@@ -187,16 +186,18 @@ def expose(rng: np.random.Generator, picture: Image.Image, blur: float = 1.1) ->
         A new picture of the same size.
     """
     light = _light(rng, picture.size)
-    radius = uniform(rng, 0, blur) * picture.width / 640
-    if radius > 0.25:
-        picture = picture.filter(ImageFilter.GaussianBlur(radius))
-    pixels = np.asarray(picture, dtype=np.float32) * light
+    radius = uniform(rng, 0, 1.5 * blur) * picture.width / 640
+    if radius > 0.3:
+        picture = picture.filter(ImageFilter.BoxBlur(radius))
+    pixels = np.multiply(np.asarray(picture), np.asarray(light), dtype=np.float32)
     haze = uniform(rng, 0, 14)
-    pixels *= (255 - haze) / 255
-    pixels += haze
+    pixels *= np.float32((255 - haze) / 255 / 127)
     grain = rng.standard_normal(size=pixels.shape[:2], dtype=np.float32)
-    pixels += grain[..., None] * np.float32(uniform(rng, 0.8, 7))
-    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+    grain *= np.float32(uniform(rng, 0.8, 7))
+    grain += np.float32(haze)
+    pixels += grain[..., None]
+    np.clip(pixels, 0, 255, out=pixels)
+    return Image.fromarray(pixels.astype(np.uint8))
 
 
 def jpeg(rng: np.random.Generator, picture: Image.Image) -> bytes:

@@ -160,6 +160,8 @@ def _prepare(folder: Path, order: _Order) -> bool:
         return True
     for label in labels(order.name):
         (folder / label).mkdir(parents=True, exist_ok=True)
+        for partial in folder.glob(f".{label}_*.jpg.*"):
+            partial.unlink(missing_ok=True)
     _mark(folder, order, finished=False)
     return False
 
@@ -195,7 +197,9 @@ def generate(
     """Write `count` pictures of each class to `folder/<label>/<label>_<index>.jpg`.
 
     A finished folder of the same order is left as it is, and an interrupted one is completed.
-    With another `first` (or another seed) the pictures are others than those of the set.
+    With another `first` (or another seed) the pictures are others than those of the set. Above some
+    sixty pictures processes are started, so a script that calls this needs the usual guard
+    `if __name__ == "__main__"`, or `processes=1`.
 
     Args:
         name: the example set, one of `NAMES`.
