@@ -108,10 +108,7 @@ class Airflow:
             f"/logs/{attempt}"
         )
         answer = self.call("GET", path, params={"map_index": map_index, "full_content": True})
-        return [
-            str(entry.get("event", "")) if isinstance(entry, dict) else str(entry)
-            for entry in answer["content"]
-        ]
+        return [line for entry in answer["content"] for line in _lines(entry)]
 
     def tell_new_data(self, extra: dict[str, Any]) -> None:
         """Send the event that data were brought."""
@@ -123,6 +120,17 @@ class Airflow:
                     "/api/v2/assets/events",
                     json={"asset_id": asset["id"], "extra": extra},
                 )
+
+
+def _lines(entry: Any) -> list[str]:
+    """One log entry as lines: what was said, and the error that goes with it."""
+    if not isinstance(entry, dict):
+        return [str(entry)]
+    details = entry.get("error_detail") or []
+    return [
+        str(entry.get("event", "")),
+        *(f"{each['exc_type']}: {each['exc_value']}" for each in details),
+    ]
 
 
 def _quoted(run_id: str) -> str:

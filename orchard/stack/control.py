@@ -175,7 +175,8 @@ def _first_time(current: Settings, environment: dict[str, str], say: Say) -> Non
 def _backbones(current: Settings, environment: dict[str, str], say: Say) -> None:
     """Put the backbones' feature graphs into the store, where they are missing."""
     blobs = Blobs(current.blobs_root)
-    if blobs.exists(f"{keys.SHARED}/backbones/complete.json"):
+    complete = f"{keys.SHARED}/backbones.json"
+    if blobs.exists(complete):
         return
     say("Preparing the pretrained backbones, once")
     folder = current.home / "backbones"
@@ -188,7 +189,7 @@ def _backbones(current: Settings, environment: dict[str, str], say: Say) -> None
     for path in sorted(folder.glob("*.*")):
         blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
         names.append(path.name)
-    blobs.write_json(f"{keys.SHARED}/backbones/complete.json", names)
+    blobs.write_json(complete, names)
     shutil.rmtree(folder)
 
 
