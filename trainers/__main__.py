@@ -12,6 +12,7 @@ from orchard.errors import EXIT_BAD_INPUT, OrchardError
 # Each command is imported only when it is called: most need Paddle, which takes seconds to load.
 COMMANDS = {
     "backbones": "trainers.backbones.store:main",
+    "trial": "trainers.trial:main",
 }
 
 

@@ -1,0 +1,1 @@
+"""Training of picture classifiers: heads on cached features, searched by successive halving."""

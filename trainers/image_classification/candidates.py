@@ -1,0 +1,92 @@
+"""Candidates: what a head can be, and a seeded draw of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trainers.image_classification.bases import Recipe
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The hyper-parameters of one head.
+
+    Attributes:
+        recipe: blocks, pooling and standardisation of its features.
+        hidden: hidden units; 0 is a linear head.
+        optimiser: "adamw" or "momentum" (Nesterov), both with decoupled weight decay.
+        learning_rate: of the first epochs; it falls with 1 / sqrt(1 + epoch / 20).
+        weight_decay: share of a weight that is taken off an epoch, per learning rate.
+        whitening: 0 keeps the coordinates' variances, 1 makes them equal.
+        components: share of the leading directions that is used, in (0, 1].
+        label_smoothing: share of the target that is spread over all classes.
+        mixup: strength a of Beta(a, a), from which an epoch's mixing share is drawn; 0 is none.
+        class_weights: whether classes count the same, however many samples they have.
+        dropout: share of hidden units that are left out; without effect on a linear head.
+    """
+
+    recipe: Recipe = field(default_factory=Recipe)
+    hidden: int = 0
+    optimiser: str = "momentum"
+    learning_rate: float = 20.0
+    weight_decay: float = 3e-4
+    whitening: float = 0.2
+    components: float = 1.0
+    label_smoothing: float = 0.1
+    mixup: float = 0.2
+    class_weights: bool = False
+    dropout: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, those of the recipe beside the others."""
+        values = asdict(self)
+        return {**values.pop("recipe"), **values}
+
+
+DEFAULT = Candidate()
+HIDDEN_UNITS = 64
+
+RECIPES: tuple[Recipe, ...] = (
+    Recipe("all", "both", "feature"),
+    Recipe("all", "mean", "feature"),
+    Recipe("all", "both", "block"),
+    Recipe("late", "both", "feature"),
+)
+"""A basis costs time, so the draw is over few recipes; the first is the default candidate's."""
+
+
+def draw(count: int, seed: int, recipes: Sequence[Recipe] = RECIPES) -> list[Candidate]:
+    """`count` candidates, the default one first; the same seed gives the same list."""
+    generator = np.random.default_rng(seed)
+    drawn = [DEFAULT][:count]
+    while len(drawn) < count:
+        drawn.append(_draw_one(generator, recipes))
+    return drawn
+
+
+def _draw_one(generator: np.random.Generator, recipes: Sequence[Recipe]) -> Candidate:
+    optimiser = "adamw" if generator.random() < 0.5 else "momentum"
+    low, high = (0.01, 0.1) if optimiser == "adamw" else (3.0, 60.0)
+    hidden = HIDDEN_UNITS if generator.random() < 0.3 else 0
+    return Candidate(
+        recipe=recipes[int(generator.integers(len(recipes)))],
+        hidden=hidden,
+        optimiser=optimiser,
+        learning_rate=_log_uniform(generator, low, high),
+        weight_decay=_log_uniform(generator, *decay),
+        whitening=round(float(generator.uniform(0.0, 0.8)), 2),
+        components=float(generator.choice([0.25, 0.5, 1.0])),
+        label_smoothing=float(generator.choice([0.0, 0.05, 0.1, 0.2])),
+        mixup=float(generator.choice([0.0, 0.2, 0.5])),
+        class_weights=bool(generator.random() < 0.3),
+        dropout=float(generator.choice([0.0, 0.3, 0.5])) if hidden else 0.0,
+    )
+
+
+def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
+    value = np.exp(generator.uniform(np.log(low), np.log(high)))
+    return float(f"{value:.3g}")
