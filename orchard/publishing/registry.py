@@ -54,7 +54,8 @@ class Registry:
         self._create_model(name)
         run = self._call("GET", "runs/get", {"run_id": run_id})["run"]
         artifacts = str(run["info"]["artifact_uri"]).rstrip("/")
-        Blobs(artifacts).upload_folder(bundle, _FOLDER)
+        parent, _, leaf = artifacts.rpartition("/")
+        Blobs(parent).upload_folder(bundle, f"{leaf}/{_FOLDER}")
         made = self._call(
             "POST",
             "model-versions/create",

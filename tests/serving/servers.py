@@ -17,7 +17,7 @@ import httpx
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _START_SECONDS = 240.0
-_STOP_SECONDS = 30.0
+_STOP_SECONDS = 20.0
 
 
 @dataclass

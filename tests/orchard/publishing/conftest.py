@@ -72,7 +72,8 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
     folder = tmp_path_factory.mktemp("engines")
     port = servers.free_port()
     documents_command = [str(Path(sys.executable).parent / "nx-27017"), "--data-dir"]
-    documents_command += [str(folder / "documents"), "--host", "127.0.0.1", "-p", str(port)]
+    documents_command += [str(folder / "documents"), "--pid-file", str(folder / "documents.pid")]
+    documents_command += ["--host", "127.0.0.1", "-p", str(port)]
     tracking_port = servers.free_port()
     tracking = f"http://127.0.0.1:{tracking_port}"
     tracking_command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1"]
@@ -89,6 +90,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
             tracking,
             lambda: servers.answers(f"{tracking}/health"),
             folder / "mlflow.log",
+            {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
         ),
     ):
         yield uri, tracking

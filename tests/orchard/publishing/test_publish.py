@@ -12,6 +12,7 @@ import pytest
 
 from orchard import settings as settings_module
 from orchard.blobs import keys
+from orchard.bundle import bundle_hash
 from orchard.catalog import deployments
 from orchard.errors import BadInput, OrchardError, TryAgain
 from orchard.publishing import parity, registry, rollback, tokens
@@ -103,32 +104,21 @@ def test_parity_failure_keeps_the_champion(world: World, monkeypatch: pytest.Mon
     assert len(served["token_hashes"]) == 1
 
 
-def test_a_bundle_that_does_not_load_never_replaces_a_good_one(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bundle_that_does_not_load_never_replaces_a_good_one(world: World) -> None:
     first, second = world.bundle(4.0), world.bundle(2.0)
     publish.body(world.step(first, "run-1"))
-    monkeypatch.setattr("orchard.publishing.folder.bundles.read", lambda folder, name: None)
+    with pytest.raises(BundleRefused, match="golden"):
+        publish.body(world.step(_with_foreign_golden_scores(world, second), "run-2"))
     graph = Path(
         world.blobs.url(f"{keys.bundle(OWNER, second)}/model.onnx").removeprefix("file://")
     )
     graph.write_bytes(graph.read_bytes()[:-20])
-    with pytest.raises(OrchardError):
-        publish.body(world.step(second, "run-2"))
-    from orchard.publishing import go_live, publisher
-
-    with pytest.raises(BundleRefused, match="content has changed"):
-        go_live(
-            world.documents,
-            publisher(world.settings, world.blobs),
-            OWNER,
-            PROJECT,
-            project=PROJECT,
-            task="image_classification",
-            bundles=[{"bundle": second, "weight": 1}],
-        )
+    with pytest.raises(OrchardError, match="content has changed"):
+        publish.body(world.step(second, "run-3"))
     assert (live(world), champion(world)) == ([first], first)
     assert ask(world)["results"][0]["name"] == "red"
+    served = json.loads((world.settings.serving_root / PROJECT / "deployment.json").read_text())
+    assert [each["bundle"] for each in served["bundles"]] == [first]
 
 
 def test_a_failed_first_publication_leaves_no_endpoint(
@@ -175,6 +165,18 @@ def test_what_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.service.process.wait(30)
     with pytest.raises(TryAgain, match="does not answer"):
         publish.body(world.step(world.bundle(2.0), "run-4"))
+
+
+def _with_foreign_golden_scores(world: World, bundle: str) -> str:
+    """A bundle in the store that is whole but has another one's graph. Returns its hash."""
+    forged = world.folder / "forged"
+    world.blobs.download_folder(keys.bundle(OWNER, bundle), forged)
+    other = world.bundle(6.0)
+    graph = world.blobs.read(f"{keys.bundle(OWNER, other)}/model.onnx")
+    (forged / "model.onnx").write_bytes(graph)
+    name = bundle_hash(forged)
+    world.blobs.upload_folder(forged, keys.bundle(OWNER, name))
+    return name
 
 
 def _die_after(patch: pytest.MonkeyPatch, where: str) -> None:
