@@ -137,7 +137,9 @@ def _inspect(listing: Listing, path: str, copy: Path) -> LineFile | None:
     sample = [record for _, record in islice(_records(copy, encoding), SNIFFED_ROWS)]
     resolver = Resolver(listing, folder_of(path))
     rows = [_label(resolver, path, 0, record, None) for record in sample]
-    hits = sum(isinstance(row, Label) and row.path in listing for row in rows)
+    if not any(isinstance(row, Label) for row in rows):
+        return None
+    hits = sum(row.path in listing and row.path != path for row in rows)
     share = hits / max(len(rows), 1)
     if share < LEAST_SHARE:
         return None

@@ -71,6 +71,11 @@ class _Table:
         self._flush()
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Close the writer while its file is still open; what it wrote is thrown away."""
+        with contextlib.suppress(pa.ArrowException, OSError, ValueError):
+            self._writer.close()
+
 
 def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """A column of texts (None allowed) or of whole numbers.
@@ -81,7 +86,7 @@ def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
         builder = pa.lib.StringBuilder()
         builder.append_values(list(column))
         return builder.finish()
-    numbers = np.asarray(column, dtype=kind.to_pandas_dtype())
+    numbers = np.asarray(column, dtype=f"int{kind.bit_width}")
     return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(numbers)])
 
 
@@ -120,6 +125,8 @@ class IntakeWriter:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
+            for table in (self._files, self._labels, self._refused):
+                table.abandon()
             self._stack.__exit__(kind, error, trace)
             self._blobs.delete(self._staging)
             return

@@ -10,9 +10,11 @@ ARCHIVE_ENDINGS = tuple(
     [".zip", ".7z", ".rar", ".tar", ".tgz", ".tbz2", ".txz", ".gz", ".bz2", ".xz", ".zst", ".cab"]
 )
 
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, and lone surrogates, which stand for bytes that are no valid Unicode."""
 _DRIVE = re.compile(r"[A-Za-z]:")
 _JUNK_FOLDERS = frozenset({"__macosx", "$recycle.bin", "system volume information", "@eadir"})
-_JUNK_FILES = frozenset({"thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"})
+_JUNK_FILES = frozenset({"thumbs.db", "ehthumbs.db", "desktop.ini", "icon\\r"})
 
 
 class DangerousName(ValueError):
@@ -43,7 +45,7 @@ def safe_path(name: str) -> str:
     if not parts:
         raise UnusableName("The name is empty")
     path = "/".join(parts)
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
+    if _CONTROLS.search(path):
         raise UnusableName("The name holds control characters or is not valid Unicode")
     if _DRIVE.match(path):
         raise DangerousName("an absolute path")
@@ -54,12 +56,7 @@ def safe_path(name: str) -> str:
 
 def printable(name: str) -> str:
     """A name as it can be shown and stored: what is no valid Unicode or is a control is escaped."""
-    cleaned = "".join(
-        character
-        if unicodedata.category(character) not in ("Cc", "Cs")
-        else character.encode("unicode_escape").decode()
-        for character in name
-    )
+    cleaned = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
     return unicodedata.normalize("NFC", cleaned[:MAXIMUM_NAME_BYTES])
 
 
