@@ -41,6 +41,8 @@ DONE_SCHEMA = pa.schema(
     [("feature_key", pa.string()), ("computed", pa.int64()), ("failed", pa.int64())]
 )
 
+_LARGEST_HALF = 65504
+
 Graph = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
@@ -170,8 +172,8 @@ class _Part:
         if not self._waiting:
             return
         features = self._graph(self._inputs[: len(self._waiting)])
-        halves = np.clip(features, -65504, 65504).astype("<f2")
-        finite = np.isfinite(halves).all(axis=1)
+        finite = np.isfinite(features).all(axis=1)
+        halves = np.clip(features, -_LARGEST_HALF, _LARGEST_HALF).astype("<f2")
         for (sample_id, view), row, usable in zip(self._waiting, halves, finite, strict=True):
             if usable:
                 self._rows.append((sample_id, view, row.tobytes(), None))

@@ -210,9 +210,7 @@ def _groups(check: Check, session: SparkSession, kept: DataFrame) -> DataFrame:
         "settled_group",
         F.when(F.col("settled_split").isNotNull(), place).alias("settled_split"),
     )
-    return grouped.near_groups(
-        session, candidates, check.task.near_bits, check.step.blobs, check.work
-    )
+    return grouped.near_groups(session, candidates, check.task, check.step.blobs, check.work)
 
 
 def _sorted(manifest: DataFrame, rows: int) -> DataFrame:
@@ -303,6 +301,7 @@ def _near_report(check: Check, session: SparkSession) -> dict[str, Any]:
         )
         .filter("members > 1")
     )
+    left_out = manifest.filter("split = 'left_out'").orderBy("path").select("path")
     across = groups.filter("size(labels) > 1").orderBy("group").limit(_SHOWN).collect()
     return {
         "groups": groups.count(),
@@ -310,6 +309,7 @@ def _near_report(check: Check, session: SparkSession) -> dict[str, Any]:
             {"group": row["group"], "labels": row["labels"], "paths": row["paths"]}
             for row in across
         ],
+        "left_out": [row["path"] for row in left_out.limit(_SHOWN).collect()],
     }
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from orchard.blobs import Blobs
 from orchard.checking import components, near
+from orchard.tasks.base import Task
 from spark_jobs import tables
 from spark_jobs.tables import spark_schema
 
@@ -32,7 +33,7 @@ GROUP_SCHEMA = pa.schema(
 
 
 def near_groups(
-    session: SparkSession, samples: DataFrame, near_bits: int, blobs: Blobs, work: str
+    session: SparkSession, samples: DataFrame, task: Task, blobs: Blobs, work: str
 ) -> DataFrame:
     """GROUP_SCHEMA: the new samples that have near-duplicates, each with its group.
 
@@ -41,11 +42,16 @@ def near_groups(
     test inherits "left_out"; one that meets settled groups of one kind inherits their place.
     """
 
+    near_bits = task.near_bits
+
     def pairs(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         return near.near_pairs(batches, near_bits)
 
+    def banded(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return near.bucket_rows(batches, task.bands)
+
     edges = (
-        samples.mapInArrow(near.bucket_rows, spark_schema(near.BAND_SCHEMA))
+        samples.mapInArrow(banded, spark_schema(near.BAND_SCHEMA))
         .repartition("bucket")
         .sortWithinPartitions("bucket", F.col("settled_group").asc_nulls_last(), "sample_id")
         .mapInArrow(pairs, spark_schema(near.EDGE_SCHEMA))
@@ -53,7 +59,11 @@ def near_groups(
     )
     tables.write(edges, blobs, f"{work}/edges")
     count = tables.row_count(blobs, f"{work}/edges")
-    logger.info("%s pairs look alike (at most %d of 256 bits differ)", f"{count:,}", near_bits)
+    logger.info(
+        "%s pairs look alike (their fingerprints differ in %d bits at most)",
+        f"{count:,}",
+        near_bits,
+    )
     if count == 0:
         return tables.empty(session, GROUP_SCHEMA)
     edges = tables.read(session, blobs, f"{work}/edges", near.EDGE_SCHEMA)

@@ -33,7 +33,8 @@ def make(
         facts: copies (exact duplicates), relabelled.
         renamed: spellings that were replaced, {from, to, count}.
         refused: rows of what did not come in, in the order in which they are shown.
-        near: groups (number with several members), across_labels (examples).
+        near: groups (number with several members), across_labels and
+            left_out (examples).
     """
     codes: Counter[str] = Counter()
     examples: list[dict[str, str]] = []
@@ -73,6 +74,7 @@ def make(
         "duplicates": facts["copies"],
         "near_duplicate_groups": near["groups"],
         "near_duplicates_across_labels": near["across_labels"],
+        "left_out": near["left_out"],
         "notices": dict(found.notices.most_common(EXAMPLES)),
         "advice": advice,
         "trainable": verdict.trainable,
