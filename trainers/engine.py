@@ -6,6 +6,7 @@ sets them and then imports Paddle itself. It leaves alone what the caller has se
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sys
@@ -31,10 +32,15 @@ def _prepare_environment() -> None:
 if "paddle" not in sys.modules:
     _prepare_environment()
 
+_root = logging.getLogger()
+_handlers, _level = list(_root.handlers), _root.level
 with warnings.catch_warnings():
     # Paddle advises a compiler cache for extensions, which nothing here builds.
     warnings.filterwarnings("ignore", message="No ccache found")
     import paddle
+# Paddle's import adds a handler of its own to the root logger, and every line would come twice.
+_root.handlers[:] = _handlers
+_root.setLevel(_level)
 
 __all__ = ["paddle", "seed_everything", "set_threads"]
 

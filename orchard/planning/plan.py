@@ -18,7 +18,7 @@ from orchard.preprocess import PREPROCESSING_VERSION
 
 MINUTES = (1, 240)
 SEED = 20241
-PREPARE_SHARE = 0.15
+PREPARE_SHARE = 0.13
 TRIAL_SHARE = 0.07
 """Shares of the minutes for features and for the search; the rest is reading, checking, evaluating,
 publishing and a reserve."""

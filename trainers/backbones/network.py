@@ -74,9 +74,13 @@ class BlockLayer(paddle.nn.Layer):
 
     def forward(self, value: Tensor) -> Tensor:
         before = value
-        for layer in self.children():
+        for layer in self.convolution_layers():
             value = layer(value)
         return value + before if self.block.residual else value
+
+    def convolution_layers(self) -> list[ConvolutionLayer]:
+        """The layers in the order of their use."""
+        return [layer for layer in self.children() if isinstance(layer, ConvolutionLayer)]
 
 
 def pool(value: Tensor, pooling: str) -> Tensor:
@@ -106,7 +110,7 @@ class BlockNetwork(paddle.nn.Layer):
     def forward(self, value: Tensor) -> list[Tensor]:
         """(N, 3, H, W) → the output of each block, (N, C, H / stride, W / stride)."""
         outputs = []
-        for layer in self.children():
+        for layer in self.block_layers():
             value = layer(value)
             outputs.append(value)
         return outputs
@@ -122,6 +126,10 @@ class BlockNetwork(paddle.nn.Layer):
         """(N, 3, H, W) → (N, D') of the given parts only."""
         outputs = self.by_name(value)
         return paddle.concat([pool(outputs[s.block], s.pooling) for s in spans], 1)
+
+    def block_layers(self) -> list[BlockLayer]:
+        """The layers in the order of their use."""
+        return [layer for layer in self.children() if isinstance(layer, BlockLayer)]
 
     def by_name(self, value: Tensor) -> dict[str, Tensor]:
         """The outputs of `forward` by the blocks' names."""

@@ -18,7 +18,7 @@ class Candidate:
     Attributes:
         recipe: blocks, pooling and standardisation of its features.
         hidden: hidden units; 0 is a linear head.
-        optimiser: "adamw" or "momentum" (Nesterov), both with decoupled weight decay.
+        optimiser: "momentum" (Nesterov) or "novograd", both with decoupled weight decay.
         learning_rate: of the first epochs; it falls with 1 / sqrt(1 + epoch / 20).
         weight_decay: share of a weight that is taken off an epoch, per learning rate.
         whitening: 0 keeps the coordinates' variances, 1 makes them equal.
@@ -49,6 +49,11 @@ class Candidate:
 
 DEFAULT = Candidate()
 HIDDEN_UNITS = 64
+RANGES = {
+    "momentum": ((3.0, 60.0), (1e-5, 1e-2)),
+    "novograd": ((0.1, 2.0), (1e-3, 0.3)),
+}
+"""Optimiser → range of the learning rate and of the weight decay, both drawn evenly in logarithm."""
 
 RECIPES: tuple[Recipe, ...] = (
     Recipe("all", "both", "feature"),
@@ -69,15 +74,15 @@ def draw(count: int, seed: int, recipes: Sequence[Recipe] = RECIPES) -> list[Can
 
 
 def _draw_one(generator: np.random.Generator, recipes: Sequence[Recipe]) -> Candidate:
-    optimiser = "adamw" if generator.random() < 0.5 else "momentum"
-    low, high = (0.01, 0.1) if optimiser == "adamw" else (3.0, 60.0)
+    optimiser = "novograd" if generator.random() < 0.5 else "momentum"
+    rates, decays = RANGES[optimiser]
     hidden = HIDDEN_UNITS if generator.random() < 0.3 else 0
     return Candidate(
         recipe=recipes[int(generator.integers(len(recipes)))],
         hidden=hidden,
         optimiser=optimiser,
-        learning_rate=_log_uniform(generator, low, high),
-        weight_decay=_log_uniform(generator, *decay),
+        learning_rate=_log_uniform(generator, *rates),
+        weight_decay=_log_uniform(generator, *decays),
         whitening=round(float(generator.uniform(0.0, 0.8)), 2),
         components=float(generator.choice([0.25, 0.5, 1.0])),
         label_smoothing=float(generator.choice([0.0, 0.05, 0.1, 0.2])),

@@ -8,6 +8,10 @@ one product for the forward pass and one for the gradient.
 Mixing the samples (mixup, Zhang et al. 2018, arXiv:1710.09412) is done on the first layer's linear
 output, which is the same as mixing its input and needs no product of its own. Partners are drawn
 inside a fold, so that nothing of a validation sample is trained on.
+
+Of the optimisers "novograd" (Ginsburg et al. 2019, arXiv:1905.11286) divides a layer's gradient by
+its running norm. Both optimisers see no axes, as the coordinates of a basis are arbitrary; one with a
+rate for each weight, such as Adam, would whiten them and fit the noise of the last ones.
 """
 
 from __future__ import annotations
@@ -30,8 +34,8 @@ EVALUATION_ROWS = 4096
 WARM_UP_STEPS = 3
 DECAY_EPOCHS = 20.0
 MOMENTUM = 0.9
-ADAM_BETAS = (0.9, 0.98)
-ADAM_EPSILON = 1e-8
+SQUARES = 0.95
+TINY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -252,14 +256,14 @@ class HeadGroup:
         ):
             shape = [1, -1] + [1] * (len(parameter.shape) - 2)
             first = self._state[0][number]
-            if self.optimiser == "adamw":
-                one, two = ADAM_BETAS
+            if self.optimiser == "novograd":
                 second = self._state[1][number]
-                first = one * first + (1 - one) * gradient
-                second = two * second + (1 - two) * gradient * gradient
+                axes = [axis for axis in range(len(gradient.shape)) if axis not in (1, 2)]
+                square = (gradient * gradient).sum(axis=axes, keepdim=True)
+                second = square if self.step == 1 else SQUARES * second + (1 - SQUARES) * square
                 self._state[1][number] = second
-                root = paddle.sqrt(second / (1 - two**self.step)) + ADAM_EPSILON
-                change = first / (1 - one**self.step) / root
+                first = MOMENTUM * first + gradient / (paddle.sqrt(second) + TINY)
+                change = first
             else:
                 first = MOMENTUM * first + gradient
                 change = gradient + MOMENTUM * first
