@@ -112,8 +112,20 @@ def test_too_much_is_cut_off(server: str, tmp_path: Path, path: str) -> None:
 def test_which_addresses_are_public() -> None:
     for text in ("93.184.216.34", "2606:2800:220:1::1"):
         assert is_public(ipaddress.ip_address(text)), text
-    for text in (
-        "10.1.2.3 127.0.0.1 169.254.169.254 192.168.0.1 172.16.0.1 100.64.0.1 224.0.0.1 0.0.0.0 "
-        "::1 fe80::1 fc00::1 ::ffff:10.0.0.1 64:ff9b::7f00:1 2002:7f00:1::"
-    ).split():
+    for text in [
+        "10.1.2.3",
+        "127.0.0.1",
+        "169.254.169.254",
+        "192.168.0.1",
+        "172.16.0.1",
+        "100.64.0.1",
+        "224.0.0.1",
+        "0.0.0.0",
+        "::1",
+        "fe80::1",
+        "fc00::1",
+        "::ffff:10.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+    ]:
         assert not is_public(ipaddress.ip_address(text)), text
