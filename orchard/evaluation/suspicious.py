@@ -57,6 +57,7 @@ def find(scores: Scores) -> list[Suspicious]:
     found = find_label_issues(
         truth,
         own,
+        filter_by="confident_learning",  # the default rounds counts down and misses single ones
         return_indices_ranked_by="self_confidence",
         n_jobs=1,
     )

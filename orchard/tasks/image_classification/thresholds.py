@@ -14,6 +14,7 @@ TEMPERATURE_RANGE = (0.05, 20.0)
 SURE_PRECISION = 0.75
 SURE_COVERAGE = 0.5
 NEUTRAL_THRESHOLD = 0.5
+_DIGITS = 6
 OBJECTIVES = ("accuracy", "worst_class_recall")
 
 Floats = NDArray[np.float64]
@@ -66,7 +67,7 @@ def choose(scores: Scores, objective: str) -> dict[str, Any]:
         objective: "accuracy" or "worst_class_recall".
 
     Returns:
-        {"per_class": {label: t}, "not_sure": t}, rounded to 4 digits.
+        {"per_class": {label: t}, "not_sure": t}, rounded to 6 digits.
     """
     if objective not in OBJECTIVES:
         raise BadInput(
@@ -77,12 +78,12 @@ def choose(scores: Scores, objective: str) -> dict[str, Any]:
     truth = truth[inside]
     probabilities = np.asarray(scores.scores, dtype=np.float64)[inside]
     per_class = {
-        label: round(_best_f1_threshold(probabilities[:, number], truth == number), 4)
+        label: round(_best_f1_threshold(probabilities[:, number], truth == number), _DIGITS)
         for number, label in enumerate(scores.labels)
     }
     return {
         "per_class": per_class,
-        "not_sure": round(_not_sure(probabilities, truth, objective), 4),
+        "not_sure": round(_not_sure(probabilities, truth, objective), _DIGITS),
     }
 
 
