@@ -1,0 +1,3 @@
+from tests.trainers.backbones.tiny import tiny
+
+__all__ = ["tiny"]
