@@ -146,7 +146,7 @@ with DAG(
     turn = Turn(
         task_id="turn",
         mode="reschedule",
-        poke_interval=5,
+        poke_interval=10,
         timeout=timedelta(days=7).total_seconds(),
         doc_md=doc("turn"),
     )

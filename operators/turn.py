@@ -73,8 +73,9 @@ class Turn(BaseSensorOperator):
 def _has_ended(task_instance: Any, dag_id: str, run_id: str) -> bool:
     """Whether Airflow says that a run has ended; a run that was deleted has."""
     try:
-        return str(task_instance.get_dagrun_state(dag_id, run_id)) in _ENDED
+        state = task_instance.get_dagrun_state(dag_id, run_id)
     except AirflowRuntimeError as error:
         if "404" in str(error) or "not_found" in str(error).lower():
             return True
         raise
+    return str(getattr(state, "value", state)) in _ENDED

@@ -13,8 +13,17 @@ from orchard.names import build_id_of
 
 Say = Callable[[str], None]
 _POLL_SECONDS = 0.5
-_SAID = {"running", "success", "failed", "up_for_retry", "skipped", "upstream_failed"}
 _WAITING = "awaiting_input"
+_WORDS = {
+    "running": "running",
+    "success": "success",
+    "failed": "failed",
+    "skipped": "skipped",
+    "upstream_failed": "not reached",
+    "up_for_retry": "failed, is tried again",
+    "up_for_reschedule": "waits, another run of the project is at work",
+    _WAITING: "asks a person",
+}
 _ENDED = {"success", "failed"}
 
 
@@ -33,6 +42,7 @@ class Watched:
     state: str = ""
     seconds: float = 0.0
     tasks: dict[str, str] = field(default_factory=dict)
+    said: set[tuple[str, int, str]] = field(default_factory=set)
 
     @property
     def published(self) -> bool:
@@ -115,18 +125,21 @@ def _name(instance: dict[str, Any]) -> str:
 
 
 def _changed(watched: Watched, instance: dict[str, Any]) -> bool:
+    """Whether this state of this try is new, and one that is told."""
     name, state = _name(instance), instance["state"] or "none"
-    if watched.tasks.get(name) == state:
-        return False
     watched.tasks[name] = state
-    return state in _SAID or state == _WAITING
+    key = (name, int(instance["try_number"]), state)
+    if key in watched.said or state not in _WORDS:
+        return False
+    watched.said.add(key)
+    return True
 
 
 def _say(
     airflow: Airflow, watched: Watched, instance: dict[str, Any], seconds: float, say: Say
 ) -> None:
     state = instance["state"]
-    text = {_WAITING: "asks a person", "up_for_retry": "failed, is tried again"}.get(state, state)
+    text = _WORDS[state]
     label = instance.get("rendered_map_index") or ""
     detail = ""
     if state == "success":
