@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import secrets
-import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +19,22 @@ from serving.description import PREDICT
 from serving.endpoints import Deployment, Endpoints
 from serving.errors import (
     BAD_TOKEN,
-    INTERNAL,
     METHOD_NOT_ALLOWED,
     MODEL_UNAVAILABLE,
     NO_SUCH_API,
     TOO_MANY_REQUESTS,
     ServiceError,
 )
-from serving.log import log_request
 from serving.model import BATCH_LIMIT
+from serving.observation import Observation, as_json, refusal
 from serving.predictor import Asked, predict
 from serving.status import PREFIX, Status, describe, path_of
-
-logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 10.0
 """A request that is not begun after this time is answered with 429."""
 
 BUNDLE_HEADER = "X-Orchard-Bundle"
 _PAGE = Path(__file__).with_name("page.html")
-_LOG_ID_BITS = 53
 
 
 class Service:
@@ -104,16 +95,12 @@ def create(service: Service) -> FastAPI:
         redoc_url=None,
     )
 
-    @app.middleware("http")
-    async def observe(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        return await _observed(request, call_next)
+    app.add_middleware(Observation)
 
     @app.post(f"{PREFIX}/{{segment}}/{{endpoint}}", **PREDICT)
     async def predict_sample(request: Request, segment: str, endpoint: str) -> Response:
         answer = await service.predict(request, segment, endpoint)
-        return _json(answer)
+        return as_json(answer)
 
     @app.get("/health", summary="Whether this process lives", tags=["operation"])
     async def health() -> dict[str, str]:
@@ -123,7 +110,7 @@ def create(service: Service) -> FastAPI:
     async def ready() -> Response:
         looked = service.endpoints.looked.is_set()
         endpoints = {name: describe(each) for name, each in service.endpoints.all().items()}
-        return _json({"ready": looked, "endpoints": endpoints}, 200 if looked else 503)
+        return as_json({"ready": looked, "endpoints": endpoints}, 200 if looked else 503)
 
     @app.get("/endpoints/{endpoint}", summary="What each process has loaded", tags=["operation"])
     async def endpoint_status(endpoint: str) -> Response:
@@ -131,7 +118,7 @@ def create(service: Service) -> FastAPI:
         known = any(each["digest"] or each["error"] for each in processes)
         value = {"endpoint": endpoint, "known": known, "processes": processes}
         value["expected_processes"] = service.settings.service_processes
-        return _json(value)
+        return as_json(value)
 
     @app.get("/metrics", summary="Prometheus metrics of all processes", tags=["operation"])
     def read_metrics() -> Response:
@@ -144,48 +131,17 @@ def create(service: Service) -> FastAPI:
 
     @app.exception_handler(ServiceError)
     async def refused(request: Request, error: ServiceError) -> Response:
-        return _refusal(request, error)
+        return refusal(request, error)
 
     @app.exception_handler(HTTPException)
     async def not_routed(request: Request, error: HTTPException) -> Response:
         if error.status_code == METHOD_NOT_ALLOWED.status:
             sentence = f"{request.method} is not possible here; predictions are asked with POST"
-            return _refusal(request, ServiceError(METHOD_NOT_ALLOWED, sentence))
+            return refusal(request, ServiceError(METHOD_NOT_ALLOWED, sentence))
         sentence = f"there is nothing at this address; see /docs ({error.detail})"
-        return _refusal(request, ServiceError(NO_SUCH_API, sentence))
+        return refusal(request, ServiceError(NO_SUCH_API, sentence))
 
     return app
-
-
-async def _observed(
-    request: Request, call_next: Callable[[Request], Awaitable[Response]]
-) -> Response:
-    started = time.monotonic()
-    state = request.state
-    state.log_id = secrets.randbits(_LOG_ID_BITS)
-    state.endpoint, state.note, state.size, state.code = "", "-", 0, 0
-    try:
-        response = await call_next(request)
-    except Exception:
-        logger.exception("A request met a fault")
-        sentence = "the service met a fault; its log says more"
-        response = _refusal(request, ServiceError(INTERNAL, sentence))
-    seconds = time.monotonic() - started
-    if request.url.path.startswith(PREFIX):
-        metrics.REQUESTS.labels(state.endpoint, response.status_code, state.code).inc()
-        metrics.SECONDS.labels(state.endpoint).observe(seconds)
-    if request.url.path not in ("/health", "/ready", "/metrics"):
-        path = request.scope["path"][:120].encode("unicode_escape").decode()
-        log_request(
-            request.method,
-            path,
-            response.status_code,
-            seconds,
-            state.size,
-            state.log_id,
-            state.note,
-        )
-    return response
 
 
 def _check_token(deployment: Deployment, request: Request) -> None:
@@ -221,16 +177,3 @@ def _model(deployment: Deployment, request: Request, log_id: int) -> Model:
 def _busy() -> ServiceError:
     sentence = "the service has all the requests that it can answer in time; try again shortly"
     return ServiceError(TOO_MANY_REQUESTS, sentence, retry_after=1)
-
-
-def _refusal(request: Request, error: ServiceError) -> Response:
-    request.state.code = error.fault.code
-    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-    if error.fault is BAD_TOKEN:
-        headers["WWW-Authenticate"] = "Bearer"
-    return _json(error.body(request.state.log_id), error.fault.status, headers)
-
-
-def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    return Response(content, status, headers, media_type="application/json")

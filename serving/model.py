@@ -10,8 +10,9 @@ from orchard.inference import Model
 
 logger = logging.getLogger(__name__)
 
-BATCH_LIMIT = 8
-"""Requests that run through a model together at most."""
+BATCH_LIMIT = 4
+"""Requests that run through a model together at most. One core gains little from more, and the
+first of a batch waits for the last."""
 
 
 def load(folder: Path, expected_hash: str) -> Model:

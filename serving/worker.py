@@ -73,6 +73,7 @@ def main() -> int:
     server = _Server(config)
     _end_with_parent(given.life, server)
     endpoints.start()
+    endpoints.looked.wait()  # a worker that knows no endpoint yet must not take requests
     listener = socket.socket(fileno=given.socket)
     asyncio.run(server.serve([listener]))
     endpoints.stop()
