@@ -52,22 +52,13 @@ _SCHEMES = (
 )
 
 _SPARE_COLOURS: tuple[Colour, ...] = (
-    (214, 40, 36),
-    (240, 120, 24),
-    (244, 206, 36),
-    (52, 168, 66),
-    (26, 164, 186),
-    (40, 92, 214),
-    (134, 62, 184),
-    (236, 84, 152),
+    (222, 34, 32),
+    (244, 128, 16),
+    (246, 214, 28),
+    (236, 48, 140),
 )
 _LEAST_CONTRAST = 200.0
-_SWITCH_COLOURS: tuple[Colour, ...] = (
-    (196, 48, 44),
-    (58, 106, 190),
-    (120, 76, 48),
-    (225, 225, 220),
-)
+_STEM: Colour = (22, 214, 206)
 
 
 @dataclass(frozen=True)
@@ -175,11 +166,12 @@ def _draw_well(draw: ImageDraw.ImageDraw, key: _Key, stem: Colour) -> None:
     left, top, right, bottom = _box(key)
     draw.rectangle((left, top, right, bottom), fill=(10, 10, 11))
     x, y = (left + right) / 2, (top + bottom) / 2
-    draw.rounded_rectangle((x - 22, y - 21, x + 22, y + 23), 3, fill=(120, 122, 126))
-    draw.rounded_rectangle((x - 20, y - 22, x + 20, y + 18), 3, fill=(196, 199, 203))
-    draw.rectangle((x - 14, y - 15, x + 14, y + 13), fill=(30, 30, 33))
-    draw.rectangle((x - 12, y - 4, x + 12, y + 4), fill=stem)
-    draw.rectangle((x - 4, y - 13, x + 4, y + 11), fill=stem)
+    draw.rounded_rectangle((x - 24, y - 24, x + 24, y + 24), 4, fill=(150, 154, 158))
+    draw.rounded_rectangle((x - 21, y - 21, x + 21, y + 21), 3, fill=(22, 22, 25))
+    for tone, deeper in ((0.5, 2), (1.0, 0)):
+        colour = photo.shade(stem, tone)
+        draw.rectangle((x - 17, y - 6 + deeper, x + 17, y + 5 + deeper), fill=colour)
+        draw.rectangle((x - 6, y - 17 + deeper, x + 6, y + 16 + deeper), fill=colour)
 
 
 def _wrong_colour(rng: np.random.Generator, scheme: _Scheme) -> Colour:
@@ -213,7 +205,7 @@ def _draw_wrong_cap(
         other = cap
     raised = rng.random() < 0.5
     if raised:
-        draw.rounded_rectangle((left + 3, top + 4, right + 7, bottom + 7), 8, fill=(14, 14, 16))
+        draw.rounded_rectangle((left + 2, top + 3, right + 4, bottom + 5), 8, fill=(34, 34, 37))
     _draw_cap(
         picture, key, other, colour, ink, sag=6.0 if raised else 0.0, grow=2.0 if raised else 0.0
     )
@@ -227,7 +219,7 @@ def _board(rng: np.random.Generator, defect: np.random.Generator, label: str) ->
     """The keyboard from straight above, mode RGBA, on a clear ground."""
     scheme = _SCHEMES[rng.integers(len(_SCHEMES))]
     scheme = _Scheme(
-        *(photo.jitter(rng, c, 6) for c in (scheme.case, scheme.letters, scheme.modifiers))
+        *(photo.jitter(rng, c, 4) for c in (scheme.case, scheme.letters, scheme.modifiers))
     )
     cap = _Cap(
         side=uniform(rng, 3, 8),
@@ -257,8 +249,7 @@ def _board(rng: np.random.Generator, defect: np.random.Generator, label: str) ->
         if number != chosen:
             _draw_cap(board, key, cap, tone, _ink(colour))
     if label == "key_missing":
-        stem = _SWITCH_COLOURS[defect.integers(len(_SWITCH_COLOURS))]
-        _draw_well(draw, keys[chosen], stem)
+        _draw_well(draw, keys[chosen], photo.jitter(defect, _STEM, 14))
     elif label == "wrong_key":
         _draw_wrong_cap(board, defect, keys[chosen], cap, scheme)
     return board
@@ -270,8 +261,8 @@ def _corners(
     """Where the board's corners lie in the picture, seen by a camera from above at an angle."""
     half = np.asarray(board, dtype=np.float64) / board[0]
     flat = np.asarray([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]) * (*half, 0)
-    roll = np.deg2rad(rng.normal(0, 3.5))
-    tilt = np.deg2rad(uniform(rng, 0, 26))
+    roll = np.deg2rad(rng.normal(0, 3))
+    tilt = np.deg2rad(uniform(rng, 0, 24))
     yaw = np.deg2rad(uniform(rng, -10, 10))
     cos, sin = np.cos, np.sin
     turn_z = np.asarray([[cos(roll), -sin(roll), 0], [sin(roll), cos(roll), 0], [0, 0, 1]])
@@ -282,7 +273,7 @@ def _corners(
     seen = points[:, :2] * (depth / (depth - points[:, 2:3]))
     low, high = seen.min(axis=0), seen.max(axis=0)
     extent = high - low
-    scale = uniform(rng, 0.9, 0.99) * min(size[0] / extent[0], size[1] / extent[1])
+    scale = uniform(rng, 0.94, 1.0) * min(size[0] / extent[0], size[1] / extent[1])
     room = np.asarray(size) - extent * scale
     place = room * rng.uniform(0.02, 0.98, size=2)
     return [(float(x), float(y)) for x, y in (seen - low) * scale + place]

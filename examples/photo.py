@@ -77,7 +77,7 @@ def colour_map(field: Floats, low: Colour, high: Colour) -> Image.Image:
 
 
 def _wood(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
-    base = jitter(rng, [(150, 105, 65), (95, 62, 40), (196, 164, 122)][rng.integers(3)], 18)
+    base = jitter(rng, [(146, 120, 92), (92, 76, 62), (190, 170, 142)][rng.integers(3)], 10)
     grain = 0.6 * smooth_noise(rng, size, (4, 90)) + 0.4 * smooth_noise(rng, size, (12, 200))
     picture = colour_map(grain, shade(base, 0.75), shade(base, 1.15))
     draw = ImageDraw.Draw(picture)
@@ -89,7 +89,7 @@ def _wood(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
 
 def _cloth(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
     base = jitter(
-        rng, [(66, 72, 86), (120, 120, 118), (98, 82, 80), (80, 88, 82)][rng.integers(4)], 25
+        rng, [(66, 72, 86), (120, 120, 118), (98, 82, 80), (80, 88, 82)][rng.integers(4)], 12
     )
     step = uniform(rng, 1.0, 2.2)
     weave = (
@@ -159,16 +159,16 @@ def _light(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
     """The light that falls on each pixel, mode RGB, where 127 leaves a colour as it is."""
     x, y = np.meshgrid(np.linspace(-1, 1, 24), np.linspace(-1, 1, 18))
     angle = uniform(rng, 0, 2 * np.pi)
-    light = 1 + uniform(rng, 0, 0.32) * (np.cos(angle) * x + np.sin(angle) * y)
+    light = 1 + uniform(rng, 0, 0.25) * (np.cos(angle) * x + np.sin(angle) * y)
     light *= 1 - uniform(rng, 0, 0.28) * (x * x + y * y) / 2
     if rng.random() < 0.5:
         lamp = (x - uniform(rng, -1, 1)) ** 2 + (y - uniform(rng, -1, 1)) ** 2
         light += uniform(rng, 0.1, 0.4) * np.exp(-lamp / uniform(rng, 0.2, 1.2))
     if rng.random() < 0.35:
         edge = np.cos(angle + 1) * x + np.sin(angle + 1) * y - uniform(rng, -0.8, 0.8)
-        light *= 1 - uniform(rng, 0.15, 0.4) / (1 + np.exp(-edge * uniform(rng, 4, 14)))
+        light *= 1 - uniform(rng, 0.12, 0.3) / (1 + np.exp(-edge * uniform(rng, 4, 14)))
     light *= uniform(rng, 0.8, 1.2)
-    warmth = uniform(rng, -0.08, 0.08)
+    warmth = uniform(rng, -0.06, 0.06)
     tint = np.asarray((1 + warmth, 1 + uniform(rng, -0.03, 0.03), 1 - warmth))
     small = Image.fromarray(np.clip(light[..., None] * tint * 127, 0, 255).astype(np.uint8))
     return small.resize(size, Image.Resampling.BICUBIC)
@@ -193,7 +193,7 @@ def expose(rng: np.random.Generator, picture: Image.Image, blur: float = 1.0) ->
     haze = uniform(rng, 0, 14)
     pixels *= np.float32((255 - haze) / 255 / 127)
     grain = rng.standard_normal(size=pixels.shape[:2], dtype=np.float32)
-    grain *= np.float32(uniform(rng, 0.8, 7))
+    grain *= np.float32(uniform(rng, 0.8, 6))
     grain += np.float32(haze)
     pixels += grain[..., None]
     np.clip(pixels, 0, 255, out=pixels)
