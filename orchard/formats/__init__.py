@@ -23,9 +23,10 @@ def recognise(
     Raises BadInput that says what was seen and what would be accepted.
     """
     serving = [each for each in formats if task in each.tasks]
-    found = [(each, evidence) for each in serving if (evidence := each.recognise(listing))]
+    asked = [each for each in serving if listing.preferred is None or each.reads_tables]
+    found = [(each, evidence) for each in asked if (evidence := each.recognise(listing))]
     if not found:
-        raise _not_recognised(listing, task, serving)
+        raise _not_recognised(listing, task, asked)
     found.sort(key=lambda pair: -pair[1].confidence)
     best, evidence = found[0]
     notices = list(evidence.notices)
@@ -39,10 +40,12 @@ def _not_recognised(listing: Listing, task: str, formats: list[Format]) -> BadIn
         f"{count:,} × {extension or 'no extension'}"
         for extension, count in listing.endings.most_common(10)
     )
-    first = "; ".join(listing.first) or "nothing"
+    first = "; ".join(listing.first) or "none"
+    refused = ", ".join(f"{count:,} × {code}" for code, count in listing.refused.most_common())
+    seen = f"{listing.preferred or listing.title}: {listing.files:,} files ({endings or 'none'})"
     accepted = "; ".join(each.title for each in formats) or "nothing yet"
     return BadInput(
         f"No labelled samples for the task {task} were recognised",
-        value=f"{listing.title}: {listing.files:,} files ({endings or 'none'}), first {first}",
+        value=f"{seen}, first {first}{f'; refused {refused}' if refused else ''}",
         way_out=f"Accepted are, as a folder or packed as zip, tar, tar.gz or 7z: {accepted}",
     )

@@ -101,11 +101,13 @@ class Format(ABC):
         name: short name, as it stands in facts.
         title: what a person calls it, as it stands in messages about what is accepted.
         tasks: names of the tasks whose labels it can carry.
+        reads_tables: whether its labels stand in one file, which a person may point at.
     """
 
     name: str
     title: str
     tasks: frozenset[str]
+    reads_tables: bool = False
 
     @abstractmethod
     def recognise(self, listing: Listing) -> Evidence | None:

@@ -52,21 +52,24 @@ class ClassFolders(Format):
 
     name = "class_folders"
     title = "a folder a class (class/picture.jpg; train, val and test folders may stand above)"
-    tasks = frozenset({"image_classification", "sound_classification"})
+    tasks = frozenset({"image_classification"})
 
     def recognise(self, listing: Listing) -> Evidence | None:
-        layout, notices = _layout(listing.folders)
+        # Cameras and crawlers leave pictures without an extension; then all such files count.
+        folders = listing.folders or listing.bare
+        layout, notices = _layout(folders)
         counts: Counter[str] = Counter()
-        for folder, pictures in listing.folders.items():
+        for folder, pictures in folders.items():
             label = layout.label(_parts(folder))
             if label is not None:
                 counts[label] += pictures
         if not counts:
             return None
-        loose = listing.pictures - counts.total()
+        total = folders.total()
+        loose = total - counts.total()
         if loose:
             notices.append(f"{loose:,} pictures lie in no class folder and have no label")
-        confidence = 0.6 * counts.total() / listing.pictures
+        confidence = 0.6 * counts.total() / total
         reason = f"{counts.total():,} pictures in {len(counts):,} class folders"
         return Evidence(confidence, reason, tuple(notices), layout)
 

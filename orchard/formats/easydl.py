@@ -33,7 +33,7 @@ class EasyDL(Format):
 
     name = "easydl"
     title = 'EasyDL\'s format: beside a.jpg a file a.json with {"labels": [{"name": "scratch"}]}'
-    tasks = frozenset({"image_classification", "sound_classification"})
+    tasks = frozenset({"image_classification"})
 
     def recognise(self, listing: Listing) -> Evidence | None:
         seen = listing.documents

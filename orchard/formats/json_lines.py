@@ -44,7 +44,8 @@ class JsonLines(Format):
 
     name = "json_lines"
     title = 'JSON lines beside the pictures, such as {"image": "a.jpg", "label": "scratch"}'
-    tasks = frozenset({"image_classification", "sound_classification"})
+    tasks = frozenset({"image_classification"})
+    reads_tables = True
 
     def recognise(self, listing: Listing) -> Evidence | None:
         candidates = {**listing.tables, **listing.documents}

@@ -54,7 +54,8 @@ class Tables(Format):
 
     name = "table"
     title = "a CSV or TSV beside the pictures with a path and a label in each row"
-    tasks = frozenset({"image_classification", "sound_classification"})
+    tasks = frozenset({"image_classification"})
+    reads_tables = True
 
     def recognise(self, listing: Listing) -> Evidence | None:
         found = [

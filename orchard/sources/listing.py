@@ -15,24 +15,13 @@ MAXIMUM_FOLDERS = 100_000
 _ENDING_CODES = 254
 
 PICTURE_ENDINGS = frozenset(
-    [
-        ".jpg",
-        ".jpeg",
-        ".jpe",
-        ".jfif",
-        ".png",
-        ".bmp",
-        ".gif",
-        ".webp",
-        ".tif",
-        ".tiff",
-        ".heic",
-        ".heif",
-        ".avif",
-        ".mpo",
-        ".ico",
-    ]
+    {
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp"),
+        *(".tif", ".tiff", ".heic", ".heif", ".hif", ".avif", ".avifs", ".mpo", ".jps", ".ico"),
+        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jpx", ".jpf", ".j2c", ".jpc"),
+    }
 )
+"""Extensions by which formats are recognised; whether a file is a picture, its content says."""
 
 
 @dataclass
@@ -45,6 +34,8 @@ class Listing:
         size: their bytes together.
         endings: number of files by extension in lower case.
         folders: number of pictures by the folder they lie in ("" is the top).
+        bare: number of files without an extension by the folder they lie in.
+        refused: number of entries that the source itself refused, by code.
         first: the first paths, to be shown.
         tables: what may be label tables (path → copy on the disk), as far as they were kept.
         documents: the first JSON files (path → copy on the disk), to be looked into.
@@ -56,6 +47,8 @@ class Listing:
     size: int = 0
     endings: Counter[str] = field(default_factory=Counter)
     folders: Counter[str] = field(default_factory=Counter)
+    bare: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
     first: list[str] = field(default_factory=list)
     tables: dict[str, Path] = field(default_factory=dict)
     documents: dict[str, Path] = field(default_factory=dict)
@@ -76,6 +69,8 @@ class Listing:
         self._paths.add(path)
         if extension in PICTURE_ENDINGS:
             self._count_picture(path, extension)
+        elif not extension and len(self.bare) < MAXIMUM_FOLDERS:
+            self.bare[path.rpartition("/")[0]] += 1
 
     def _count_picture(self, path: str, extension: str) -> None:
         self.folders[path.rpartition("/")[0]] += 1

@@ -154,6 +154,7 @@ def _look(source: Source, workspace: Path) -> Listing:
     for found in source.walk(may_hold_labels):
         progress.advance()
         if isinstance(found, Refusal):
+            listing.refused[found.code] += 1
             continue
         entry, payload = found
         if is_junk(entry.path):

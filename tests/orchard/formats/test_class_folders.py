@@ -47,6 +47,8 @@ def read(paths: list[str]) -> tuple[Rows, tuple[str, ...]]:
         {"ok/mon/1.jpg": ("ok", None), "bad/mon/1.jpg": ("bad", None), "bad/tue/1.jpg": ("bad", None)},
         {"ok/1.jpg": ("ok", None), "ok/more/2.jpg": ("ok", None), "bad/1.jpg": ("bad", None)},
         {"ok/img/1.jpg": ("ok", None), "bad/img/1.jpg": ("bad", None)},
+        # pictures without an extension, where there are no others
+        {"cat/1": ("cat", None), "dog/2": ("dog", None)},
         # loose pictures have no label
         {"1.jpg": (None, None), "cat/1.jpg": ("cat", None)},
         {"train/1.jpg": (None, "train"), "train/a/1.jpg": ("a", "train"), "val/a/1.jpg": ("a", "validation")},

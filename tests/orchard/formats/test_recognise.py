@@ -50,3 +50,20 @@ def test_a_source_without_labels_is_described(tmp_path: Path) -> None:
 def test_a_task_without_a_format_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no_such_task"):
         recognise(listing_of(write_tree(tmp_path, FOLDERS)), "no_such_task")
+
+
+def test_a_table_that_was_pointed_at_is_read_or_refused(tmp_path: Path) -> None:
+    files = {**FOLDERS, "labels.csv": b"cat/1.jpg,a\ndog/2.jpg,b\n", "other.csv": b"x,y\n"}
+    listing = listing_of(write_tree(tmp_path, files))
+    listing.preferred = "labels.csv"
+    assert recognise(listing, TASK)[0].name == "table"
+    listing.preferred = "other.csv"
+    with pytest.raises(BadInput, match="other.csv"):
+        recognise(listing, TASK)
+
+
+def test_what_the_source_refused_is_said(tmp_path: Path) -> None:
+    listing = listing_of(tmp_path)
+    listing.refused["encrypted"] = 3
+    with pytest.raises(BadInput, match="3 × encrypted"):
+        recognise(listing, TASK)
