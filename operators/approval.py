@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
-from operators.contract import job_of
+from operators.contract import Job, job_of
 from operators.links import ReportLink
-from orchard.errors import OrchardError
+from orchard.errors import EXIT_DONE, OrchardError
 
 
 class Approval(ApprovalOperator):
@@ -38,7 +38,7 @@ class Approval(ApprovalOperator):
             record = job.result()
         except OrchardError as error:
             raise AirflowException(str(error)) from error
-        if record is None:
+        if record is None or record["exit_code"] != EXIT_DONE:
             raise AirflowException("The evaluation left no result; clear `evaluate` and try again")
         parameters, facts = build["parameters"], record["facts"]
         self.addresses = {"report_url": str(facts.get("report_url", ""))}
@@ -53,4 +53,24 @@ class Approval(ApprovalOperator):
         )
         self.response_timeout = timedelta(hours=float(parameters["wait_hours"]))
         self.log.info("%s\n%s", self.subject, self.body)
+        _note(job, asked=datetime.now(UTC))
         return super().execute(context)
+
+    def execute_complete(self, context: Any, event: dict[str, Any]) -> Any:
+        """Go on after the answer, or after the time for it."""
+        job = job_of("evaluate", (), -1, context)
+        _note(job, answered=datetime.now(UTC))
+        facts = (job.result() or {}).get("facts", {})
+        self.addresses = {"report_url": str(facts.get("report_url", ""))}
+        return super().execute_complete(context, event)
+
+
+def _note(job: Job, **times: datetime) -> None:
+    """Record when a person was asked and answered: that time is not the build's own."""
+    from orchard.catalog import builds
+    from orchard.catalog.connection import documents
+
+    try:
+        builds.set_fields(documents(), job.owner, job.build_id, **times)
+    except OrchardError as error:
+        raise AirflowException(str(error)) from error

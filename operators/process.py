@@ -8,7 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from airflow.sdk import BaseOperator
@@ -26,26 +27,36 @@ class ProcessJob(BaseOperator):
     """Run a step as a process and show its output in the task log while it runs.
 
     The process gets its own group, which ends with the task: on "mark failed", on a time limit and
-    when the task's own process dies, even by SIGKILL (the kernel then ends the step too).
+    when the task's own process dies, even by SIGKILL (the kernel then ends the step too). What the
+    step itself has started and left behind is ended when the step is over.
 
     Args:
         step: name of the step, as its result file is named.
         program: what follows `python -m`.
         index: position among mapped instances; -1 where there are none.
         title: what a mapped instance is called in the UI.
+        gpus: as for a pod; a process sees the GPUs that this machine has.
     """
 
     template_fields: Sequence[str] = ("index", "title")
     operator_extra_links = ALL
 
     def __init__(
-        self, *, step: str, program: Sequence[str], index: int = -1, title: str = "", **kwargs: Any
+        self,
+        *,
+        step: str,
+        program: Sequence[str],
+        index: int = -1,
+        title: str = "",
+        gpus: int = 0,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.step = step
         self.program = tuple(program)
         self.index = index
         self.title = title
+        self.gpus = gpus
         self.addresses: dict[str, str] = {}
         self._process: subprocess.Popen[str] | None = None
 
@@ -63,12 +74,16 @@ class ProcessJob(BaseOperator):
             errors="replace",
             bufsize=1,
             process_group=0,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 — only a system call, no lock is taken
+            preexec_fn=_die_with(os.getpid()),
         )
+        # A child that outlives the step would hold the output open, and the reading would not end.
+        watch = threading.Thread(target=self._end_group_after_leader, daemon=True)
+        watch.start()
         try:
             assert self._process.stdout is not None
             for line in self._process.stdout:
                 self.log.info("%s", line.rstrip("\n"))
+            watch.join()
             exit_code = self._process.wait()
         finally:
             self._end_group()
@@ -79,14 +94,29 @@ class ProcessJob(BaseOperator):
         return told(facts)
 
     def on_kill(self) -> None:
-        """End the step's whole process group: politely first, then for good."""
+        """End the step and all that it has started: politely first, then for good."""
         if self._process is None or self._process.poll() is not None:
             return
+        import psutil
+
+        descendants: list[psutil.Process] = []
+        with contextlib.suppress(psutil.Error):
+            descendants = psutil.Process(self._process.pid).children(recursive=True)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE_SECONDS)
         self._end_group()
+        for process in descendants:  # those that have made a group of their own
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+    def _end_group_after_leader(self) -> None:
+        """Wait for the step; end its group while the step's number cannot be another's yet."""
+        if self._process is not None:
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            self._end_group()
 
     def _end_group(self) -> None:
         """No process of the group outlives the task."""
@@ -95,5 +125,15 @@ class ProcessJob(BaseOperator):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
 
-def _die_with_parent() -> None:
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _die_with(parent: int) -> Callable[[], None]:
+    """What the new process does first: have the kernel end it when its parent ends.
+
+    Only system calls, no lock is taken, as is asked of what runs between fork and exec.
+    """
+
+    def prepare() -> None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare

@@ -39,6 +39,17 @@ class Settings(BaseSettings):
     spark_runner: Literal["local", "pod"] = "local"
     publisher: Literal["folder", "kubernetes"] = "folder"
 
+    pod_namespace: str = "orchard"
+    pod_image_trainer: str = Field(default="orchard-trainer", description="Image of most steps.")
+    pod_image_spark: str = Field(default="orchard-spark", description="Image of Spark's steps.")
+    pod_service_account: str = Field(default="default", description="Account of a step's pod.")
+    pod_environment: dict[str, str] = Field(
+        default={}, description="Variables of a step's pod, nothing secret."
+    )
+    pod_secrets: tuple[str, ...] = Field(
+        default=(), description="Kubernetes secrets whose entries are variables of a step's pod."
+    )
+
     import_roots: tuple[Path, ...] = Field(
         default=(), description="Folders below which data may be imported; home/imports if empty."
     )
