@@ -25,25 +25,23 @@ def parameters_of(documents: Documents, owner: str, form: Mapping[str, Any]) -> 
             value=form["task"],
             way_out=f"Choose one of {', '.join(task_names())}",
         )
-    project = projects.ensure(documents, owner, str(form["project"]), str(form["task"]))
-    endpoint = projects.valid_name(str(form.get("endpoint") or project["project"]))
+    name = projects.valid_name(str(form["project"]))
+    endpoint = projects.valid_name(str(form.get("endpoint") or name))
     deployed = deployments.find(documents, owner, endpoint)
-    if deployed is not None and deployed["project"] != project["project"]:
+    if deployed is not None and deployed["project"] != name:
         raise BadInput(
             f"The endpoint belongs to the project {deployed['project']!r}",
             value=endpoint,
             way_out="Choose another endpoint name",
         )
     data = data_of(str(form["data"]).strip())
-    if (
-        data["kind"] == NEWEST
-        and datasets.newest_version(documents, owner, project["dataset"]) is None
-    ) and not changes.pending(documents, owner, project["project"]):
+    if data["kind"] == NEWEST and not _has_data(documents, owner, name):
         raise BadInput(
             "The project has no data yet, so there is no newest version to train on",
-            value=project["project"],
+            value=name,
             way_out="Name a folder, an archive or an address in the field `data`",
         )
+    project = projects.ensure(documents, owner, name, str(form["task"]))
     return {
         "project": project["project"],
         "dataset": project["dataset"],
@@ -57,6 +55,15 @@ def parameters_of(documents: Documents, owner: str, form: Mapping[str, Any]) -> 
         "wait_hours": float(form.get("wait_hours") or 72),
         "endpoint": endpoint,
     }
+
+
+def _has_data(documents: Documents, owner: str, project: str) -> bool:
+    """Whether a version exists or data wait for one."""
+    known = projects.find(documents, owner, project)
+    return known is not None and (
+        datasets.newest_version(documents, owner, known["dataset"]) is not None
+        or bool(changes.pending(documents, owner, project))
+    )
 
 
 def data_of(location: str) -> dict[str, str]:

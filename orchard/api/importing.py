@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from orchard.api.airflow import Airflow
 from orchard.catalog import changes, projects
 from orchard.catalog.connection import documents
-from orchard.errors import BadInput
+from orchard.errors import BadInput, TryAgain
 from orchard.settings import settings
 from orchard.tasks import task_names
 
@@ -42,13 +43,16 @@ def stage(source: Path, project: str, say: Say) -> Imported:
     The copy is named by what was copied (paths, sizes, times), so the same source again is found.
 
     Raises:
-        BadInput: the source does not exist, is empty, or is neither a file nor a folder.
+        BadInput: the source does not exist, is empty, cannot be read, or is neither a file nor a
+            folder.
     """
     projects.valid_name(project)
     source = source.expanduser()
     if not source.exists():
         raise BadInput("There is no such folder or file", value=str(source))
     resolved = source.resolve()
+    if not (resolved.is_file() or resolved.is_dir()):
+        raise BadInput("This is neither a folder nor a file", value=str(source))
     listing = list(_files(resolved))
     if not listing:
         raise BadInput("This folder is empty", value=str(source))
@@ -62,15 +66,38 @@ def stage(source: Path, project: str, say: Say) -> Imported:
     goal = folder / resolved.name
     if not goal.exists():
         say(f"Copying {len(listing):,} files, {total / 1e6:,.1f} MB")
-        temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
-        temporary.mkdir(parents=True)
-        if resolved.is_dir():
-            shutil.copytree(resolved, temporary / resolved.name, symlinks=True)
-        else:
-            shutil.copy2(resolved, temporary / resolved.name)
-        shutil.rmtree(folder, ignore_errors=True)
-        temporary.rename(folder)
+        _copy(resolved, folder, say)
     return Imported(project, str(goal), len(listing), total)
+
+
+def _copy(source: Path, folder: Path, say: Say) -> None:
+    """Copy a file or folder into a new folder that appears whole."""
+
+    def copy(path: str, goal: str) -> None:
+        if Path(path).is_file() or Path(path).is_symlink():
+            shutil.copy2(path, goal, follow_symlinks=False)
+        else:
+            say(f"Left out, no file: {path}")
+
+    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        temporary.mkdir(parents=True)
+        if source.is_dir():
+            shutil.copytree(source, temporary / source.name, symlinks=True, copy_function=copy)
+        else:
+            shutil.copy2(source, temporary / source.name)
+        with contextlib.suppress(OSError):  # another import has just brought the same
+            temporary.rename(folder)
+    except (OSError, shutil.Error) as error:
+        raise BadInput(
+            "This could not be copied",
+            value=str(error)[:300],
+            way_out="See whether every file can be read and the disk has room",
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    if not folder.exists():
+        raise TryAgain("The copy could not be moved into place", value=str(folder))
 
 
 def import_data(source: Path, project: str, task: str | None, say: Say) -> Imported:

@@ -14,6 +14,8 @@ import fsspec
 
 from orchard.errors import BadInput, NotFound, TryAgain
 
+_FORBIDDEN = set("\\\0*?[]")
+
 
 class Blobs:
     """Bytes by key below one root.
@@ -167,7 +169,8 @@ class Blobs:
 
     def _path(self, key: str) -> str:
         parts = key.split("/")
-        if any(part in ("", ".", "..") for part in parts) or "\\" in key or "\0" in key:
+        # fsspec takes `*?[` for patterns, so that removing one key could remove others
+        if any(part in ("", ".", "..") for part in parts) or set(key) & _FORBIDDEN:
             raise BadInput("A blob key must be a plain relative path", value=key)
         return f"{self._base}/{key}"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from orchard.catalog.connection import Document, Documents, translated
-from orchard.errors import NotFound
+from orchard.catalog.connection import Document, Documents, insert_once, translated
+from orchard.errors import BadInput, NotFound
 from orchard.names import build_id_of
 
 
@@ -23,27 +23,24 @@ def create(
 
     `parameters`: task, data ({"kind": "folder"|"archive"|"uri"|"newest", "location": str}),
     minutes, objective ("accuracy"|"worst_class_recall"), approval ("person"|"floor"), floor,
-    endpoint, dataset.
+    endpoint, dataset. Raises BadInput where the run is another owner's.
     """
     build_id = build_id_of(dag_id, run_id)
     with translated():
-        # Not find_one_and_update: the local documents server forgets $setOnInsert there.
-        documents.builds.update_one(
-            {"_id": build_id},
+        found = insert_once(
+            documents.builds,
+            build_id,
             {
-                "$setOnInsert": {
-                    "owner": owner,
-                    "project": project,
-                    "dag_id": dag_id,
-                    "run_id": run_id,
-                    "parameters": parameters,
-                    "created": datetime.now(UTC),
-                }
+                "owner": owner,
+                "project": project,
+                "dag_id": dag_id,
+                "run_id": run_id,
+                "parameters": parameters,
+                "created": datetime.now(UTC),
             },
-            upsert=True,
         )
-        found = documents.builds.find_one({"_id": build_id})
-    assert found is not None  # it was just written
+    if found["owner"] != owner:
+        raise BadInput("This run is another owner's build", value=run_id)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from orchard.catalog.connection import Document, Documents, translated
+from orchard.catalog.connection import Document, Documents, insert_once, translated
 
 
 def add(
@@ -12,20 +12,18 @@ def add(
 ) -> None:
     """Note that data lie ready at a location. The same change again is the same document."""
     with translated():
-        documents.changes.update_one(
-            {"_id": f"{owner}/{project}/{change_id}"},
+        insert_once(
+            documents.changes,
+            f"{owner}/{project}/{change_id}",
             {
-                "$setOnInsert": {
-                    "owner": owner,
-                    "project": project,
-                    "kind": "add",
-                    "location": location,
-                    "files": files,
-                    "created": datetime.now(UTC),
-                    "version": None,
-                }
+                "owner": owner,
+                "project": project,
+                "kind": "add",
+                "location": location,
+                "files": files,
+                "created": datetime.now(UTC),
+                "version": None,
             },
-            upsert=True,
         )
 
 
@@ -33,7 +31,7 @@ def pending(documents: Documents, owner: str, project: str) -> list[Document]:
     """Changes that no version holds yet, oldest first."""
     with translated():
         found = documents.changes.find({"owner": owner, "project": project, "version": None})
-        return sorted(found, key=lambda change: str(change["_id"]))
+        return sorted(found, key=lambda change: (change["created"], str(change["_id"])))
 
 
 def settle(documents: Documents, owner: str, change_ids: list[str], version: str) -> None:

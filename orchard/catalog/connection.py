@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from pymongo import MongoClient
+from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import ConnectionFailure, DuplicateKeyError, PyMongoError
 
@@ -28,6 +29,20 @@ def _client(uri: str) -> MongoClient[Document]:
 def documents(uri: str | None = None, database: str | None = None) -> Documents:
     """The database of documents; by default the one the settings name."""
     return _client(uri or settings().documents_uri)[database or settings().documents_database]
+
+
+def insert_once(collection: Collection[Document], key: str, fields: Document) -> Document:
+    """The document of this id, made of the fields where there is none; else it stays as it is.
+
+    Not find_one_and_update: the local documents server forgets $setOnInsert there. Of two that
+    insert at once, a server may refuse one with a duplicate key.
+    """
+    with contextlib.suppress(DuplicateKeyError):
+        collection.update_one({"_id": key}, {"$setOnInsert": fields}, upsert=True)
+    found = collection.find_one({"_id": key})
+    if found is None:
+        raise TryAgain("A document was removed while it was made", value=key)
+    return found
 
 
 @contextlib.contextmanager

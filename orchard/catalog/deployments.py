@@ -83,5 +83,6 @@ def set_tokens(documents: Documents, owner: str, endpoint: str, token_hashes: li
     get(documents, owner, endpoint)
     with translated():
         documents.deployments.update_one(
-            {"_id": endpoint}, {"$set": {"token_hashes": token_hashes}, "$inc": {"revision": 1}}
+            {"_id": endpoint, "owner": owner},
+            {"$set": {"token_hashes": token_hashes}, "$inc": {"revision": 1}},
         )

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from orchard.catalog.connection import Document, Documents, translated
+from orchard.catalog.connection import Document, Documents, insert_once, translated
 from orchard.errors import BadInput, NotFound
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
@@ -27,22 +27,17 @@ def ensure(documents: Documents, owner: str, project: str, task: str) -> Documen
     """The project's document, made where it is new. Raises BadInput where its task is another."""
     valid_name(project)
     with translated():
-        # Not find_one_and_update: the local documents server forgets $setOnInsert there.
-        documents.projects.update_one(
-            {"_id": f"{owner}/{project}"},
+        found = insert_once(
+            documents.projects,
+            f"{owner}/{project}",
             {
-                "$setOnInsert": {
-                    "owner": owner,
-                    "project": project,
-                    "task": task,
-                    "dataset": project,
-                    "created": datetime.now(UTC),
-                }
+                "owner": owner,
+                "project": project,
+                "task": task,
+                "dataset": project,
+                "created": datetime.now(UTC),
             },
-            upsert=True,
         )
-        found = documents.projects.find_one({"_id": f"{owner}/{project}"})
-    assert found is not None  # it was just written
     if found["task"] != task:
         raise BadInput(
             f"The project {project!r} has the task {found['task']!r}",

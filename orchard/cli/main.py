@@ -6,10 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from orchard.cli import verbs
-from orchard.errors import EXIT_DONE, OrchardError
+from orchard.errors import EXIT_BAD_INPUT, EXIT_DONE, OrchardError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,14 +28,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return EXIT_DONE
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends with the exit code of bad input where arguments are wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_BAD_INPUT, f"Error: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """All verbs with their help."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="python -m orchard",
         description="From labelled samples to an answering endpoint.",
         epilog="Exit codes: 0 done, 64 bad input, 75 try again, 1 a fault.",
     )
-    shared = argparse.ArgumentParser(add_help=False)
+    shared = _Parser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print the result as JSON, for scripts")
     listed = top.add_subparsers(dest="name", required=True, metavar="VERB")
 

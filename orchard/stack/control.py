@@ -158,7 +158,7 @@ def _first_time(current: Settings, environment: dict[str, str], say: Say) -> Non
         _run_tool(["airflow", "db", "migrate"], environment, current.home / "logs" / "migrate.log")
         marker.touch()
     archive = current.home / "spark" / "classes.jsa"
-    if not archive.exists():
+    if not archive.exists() and not processes.belonging(current.home, "class-archive"):
         say("Preparing Spark's class archive, once (starts Spark faster from then on)")
         log = current.home / "logs" / "class_archive.log"
         subprocess.Popen(
@@ -230,7 +230,7 @@ def _start(server: Server, home: Path, environment: dict[str, str], say: Say) ->
     record = home / "run" / f"{server.name}.json"
     with contextlib.suppress(psutil.Error):
         created = psutil.Process(pid).create_time()
-        record.write_text(json.dumps({"pid": pid, "created": created}))
+        state.write_private(record, json.dumps({"pid": pid, "created": created}))
 
 
 def _wait(server: Server, home: Path, say: Say) -> None:

@@ -59,8 +59,7 @@ def load_ports(home: Path, running: set[str]) -> dict[str, int]:
         wished = ports.get(server, preferred)
         taken = set(ports.values()) - {ports.get(server, -1)}
         ports[server] = wished if wished not in taken and is_free(wished) else free_port(taken)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(ports, indent=1))
+    write_private(path, json.dumps(ports, indent=1))
     return ports
 
 
@@ -89,6 +88,7 @@ def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may read, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".new")
+    temporary.unlink(missing_ok=True)
     temporary.touch(mode=0o600)
     temporary.write_text(text)
     temporary.replace(path)
@@ -96,5 +96,10 @@ def write_private(path: Path, text: str) -> None:
 
 def write_settings(home: Path, values: dict[str, str]) -> None:
     """Write the file from which every process of the installation reads its settings."""
-    lines = [f"ORCHARD_{name.upper()}='{value}'" for name, value in sorted(values.items())]
+    lines = [f"ORCHARD_{name.upper()}={_quoted(value)}" for name, value in sorted(values.items())]
     write_private(home / SETTINGS_FILE, "\n".join(lines) + "\n")
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
