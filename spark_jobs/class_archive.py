@@ -25,6 +25,8 @@ from spark_jobs.session import class_archive, end, spark
 
 logger = logging.getLogger(__name__)
 
+_SECONDS_TO_WRITE = 300.0
+
 
 def make_class_archive() -> Path:
     """The archive's path, made where it is missing or was made by another Java or Spark.
@@ -37,10 +39,14 @@ def make_class_archive() -> Path:
         return goal
     goal.parent.mkdir(parents=True, exist_ok=True)
     temporary = goal.with_suffix(f".{os.getpid()}.tmp")
-    session = spark("class-archive", java_options=f"-XX:ArchiveClassesAtExit={temporary}")
+    session = spark(
+        "class-archive",
+        java_options=f"-XX:ArchiveClassesAtExit={temporary} -Xlog:cds=off -Xlog:cds+dynamic=off",
+    )
     with tempfile.TemporaryDirectory() as folder:
         _exercise(session, folder)
-    end(session)
+    logger.info("Writing the class archive")
+    end(session, _SECONDS_TO_WRITE)
     if not temporary.exists():
         raise OrchardError(
             "Java left no class archive",

@@ -86,8 +86,8 @@ def session_of(step: str) -> Iterator[SparkSession]:
             end(session)
 
 
-def end(session: SparkSession) -> None:
-    """Stop the session and its JVM, and wait until it is gone."""
+def end(session: SparkSession, seconds: float = _SECONDS_TO_END) -> None:
+    """Stop the session and its JVM, and wait until it is gone; it is killed after `seconds`."""
     global _current
     _current = None
     context = session.sparkContext
@@ -98,7 +98,7 @@ def end(session: SparkSession) -> None:
     with contextlib.suppress(OSError):
         gateway.proc.stdin.close()
     try:
-        gateway.proc.wait(_SECONDS_TO_END)
+        gateway.proc.wait(seconds)
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
 

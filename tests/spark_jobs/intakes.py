@@ -32,7 +32,7 @@ def picture(
 ) -> bytes:
     """A picture of 9 × 9 coloured patches that the seed makes its own; `shade` brightens it."""
     random = np.random.Generator(np.random.PCG64(seed))
-    patches = random.integers(20, 220, (9, 9, 3), dtype=np.uint8) + np.uint8(shade)
+    patches = random.integers(60, 180, (9, 9, 3), dtype=np.uint8) + np.uint8(shade)
     image = Image.fromarray(patches).resize(size, Image.Resampling.BICUBIC)
     buffer = io.BytesIO()
     image.save(buffer, kind)
