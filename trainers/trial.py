@@ -39,6 +39,7 @@ SAFETY_FACTOR = 20.0
 LEAST_SAFETY_SECONDS = 600.0
 TRACKED_CANDIDATES = 5
 LOGGED_CANDIDATES = 5
+CHECKPOINT = "checkpoint/state.npz"
 
 
 def body(step: Step) -> dict[str, Any]:
@@ -61,6 +62,8 @@ def body(step: Step) -> dict[str, Any]:
             samples,
             features,
             step.blobs,
+            checkpoint_key=f"{keys.trial(step.owner, step.build_id, branch['key'])}/{CHECKPOINT}",
+            threads=threads,
             folder=folder,
             safety_seconds=max(LEAST_SAFETY_SECONDS, SAFETY_FACTOR * float(branch["seconds"])),
         )
@@ -213,6 +216,7 @@ def _leave(
         parquet.write_table(table, file, compression="zstd")
     blobs.delete(f"{base}/bundle")
     blobs.upload_folder(bundle.folder, f"{base}/bundle")
+    blobs.delete(f"{base}/{CHECKPOINT}")
 
 
 def _log_leaderboard(result: TrialResult) -> None:

@@ -28,17 +28,13 @@ LANDMARKS = 1024
 LEAST_SHARE = 1e-7
 LEAST_DEVIATION = 1e-4
 
-BLOCK_CHOICES = ("all", "late", "last")
-POOLING_CHOICES = ("both", "mean", "max")
-STANDARDISATIONS = ("feature", "block")
-
 
 @dataclass(frozen=True, order=True)
 class Recipe:
     """What a basis is made of.
 
     Attributes:
-        blocks: "all", "late" (the last three) or "last".
+        blocks: "all", "late" (the last three), "inner" (all but the last) or "last".
         pooling: "both", "mean" or "max".
         standardisation: "feature" (each feature has variance 1) or "block" (each pooled block has
             the same total variance, its features keep their proportions).
@@ -81,8 +77,12 @@ class Basis:
 def columns_of(recipe: Recipe, layout: Layout) -> NDArray[np.int64]:
     """Which features a recipe uses."""
     blocks = list(dict.fromkeys(block for block, *_ in layout))
-    count = {"all": len(blocks), "late": 3, "last": 1}[recipe.blocks]
-    kept = set(blocks[-count:])
+    kept = {
+        "all": blocks,
+        "late": blocks[-3:],
+        "inner": blocks[:-1],
+        "last": blocks[-1:],
+    }[recipe.blocks]
     return np.concatenate(
         [
             np.arange(start, stop)

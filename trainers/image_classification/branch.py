@@ -23,7 +23,6 @@ from trainers.image_classification.heads import Problem
 from trainers.image_classification.population import (
     HeadPopulation,
     grouped,
-    log_softmax,
     measure_of,
 )
 from trainers.search import Measure, Outcome, Record, halve, rungs_of
@@ -74,6 +73,7 @@ def search(
     folder: Path,
     safety_seconds: float = float("inf"),
     candidates: Sequence[Candidate] | None = None,
+    refit_on_all: bool = True,
 ) -> Found:
     """Search heads on cached features and fit the winner on all samples.
 
@@ -82,6 +82,7 @@ def search(
         work: the plan's fixed work: candidates, rungs, members.
         folder: where large arrays are kept while this runs.
         candidates: those to try; by default a seeded draw.
+        refit_on_all: whether the winner is fitted on what validates, too.
     """
     started = time.monotonic()
     drawn = list(candidates) if candidates is not None else draw(int(work["candidates"]), seed)
@@ -123,7 +124,7 @@ def search(
         [epochs[index] for index in members],
         [temperatures[index] for index in members],
         made,
-        problem,
+        _everything(problem) if refit_on_all else _training_only(problem),
         seed,
     )
     return Found(
@@ -146,10 +147,13 @@ def refit(
     problem: Problem,
     seed: int,
 ) -> HeadWeights:
-    """Train each candidate on all samples for its own number of epochs; their averaged head."""
-    everything = Problem(problem.truth, np.full_like(problem.folds, -1), 0, problem.classes)
+    """Train each candidate for its own number of epochs; their averaged head.
+
+    Args:
+        problem: with one model a candidate.
+    """
     heads: dict[int, HeadWeights] = {}
-    for group in grouped(candidates, made, everything, seed):
+    for group in grouped(candidates, made, problem, seed):
         basis = group.heads.basis
         for epoch in range(1, max(epochs[index] for index in group.indices) + 1):
             group.heads.train_epoch()
@@ -165,9 +169,14 @@ def refit(
     return merged(chosen, [1.0 / len(chosen)] * len(chosen))
 
 
-def scores_of(found: Found) -> Array:
-    """(n, K) calibrated scores of the validated samples, out of fold."""
-    return np.exp(log_softmax(found.logits / found.temperature)).astype(np.float32)
+def _everything(problem: Problem) -> Problem:
+    return Problem(problem.truth, np.full_like(problem.folds, -1), 0, problem.classes)
+
+
+def _training_only(problem: Problem) -> Problem:
+    """Validated by the first fold alone, so that the head never saw it."""
+    folds = np.where(problem.folds == 0, 0, -1)
+    return Problem(problem.truth, folds, 1, problem.classes)
 
 
 def _members(records: Sequence[Record], most: int) -> list[int]:

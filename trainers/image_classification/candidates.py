@@ -49,17 +49,20 @@ class Candidate:
 
 DEFAULT = Candidate()
 HIDDEN_UNITS = 64
+HIDDEN_SHARE = 0.2
+NOVOGRAD_SHARE = 0.25
 RANGES = {
-    "momentum": ((3.0, 60.0), (1e-5, 1e-2)),
-    "novograd": ((0.1, 2.0), (1e-3, 0.3)),
+    ("momentum", False): ((8.0, 40.0), (1e-5, 3e-3)),
+    ("momentum", True): ((0.3, 3.0), (1e-5, 1e-2)),
+    ("novograd", False): ((0.2, 1.0), (1e-3, 0.1)),
+    ("novograd", True): ((0.05, 0.4), (1e-3, 0.1)),
 }
-"""Optimiser → range of the learning rate and of the weight decay, both drawn evenly in logarithm."""
+"""(Optimiser, whether there are hidden units) → range of the learning rate and of the weight decay, both drawn evenly in logarithm."""
 
 RECIPES: tuple[Recipe, ...] = (
     Recipe("all", "both", "feature"),
-    Recipe("all", "mean", "feature"),
-    Recipe("all", "both", "block"),
-    Recipe("late", "both", "feature"),
+    Recipe("late", "both", "block"),
+    Recipe("inner", "both", "feature"),
 )
 """A basis costs time, so the draw is over few recipes; the first is the default candidate's."""
 
@@ -74,20 +77,21 @@ def draw(count: int, seed: int, recipes: Sequence[Recipe] = RECIPES) -> list[Can
 
 
 def _draw_one(generator: np.random.Generator, recipes: Sequence[Recipe]) -> Candidate:
-    optimiser = "novograd" if generator.random() < 0.5 else "momentum"
-    rates, decays = RANGES[optimiser]
-    hidden = HIDDEN_UNITS if generator.random() < 0.3 else 0
+    recipe = recipes[int(generator.integers(len(recipes)))]
+    hidden = HIDDEN_UNITS if generator.random() < HIDDEN_SHARE else 0
+    optimiser = "novograd" if generator.random() < NOVOGRAD_SHARE else "momentum"
+    rates, decays = RANGES[optimiser, hidden > 0]
     return Candidate(
-        recipe=recipes[int(generator.integers(len(recipes)))],
+        recipe=recipe,
         hidden=hidden,
         optimiser=optimiser,
         learning_rate=_log_uniform(generator, *rates),
         weight_decay=_log_uniform(generator, *decays),
-        whitening=round(float(generator.uniform(0.0, 0.8)), 2),
-        components=float(generator.choice([0.25, 0.5, 1.0])),
-        label_smoothing=float(generator.choice([0.0, 0.05, 0.1, 0.2])),
+        whitening=round(float(generator.uniform(0.0, 0.4)), 2),
+        components=float(generator.choice([0.5, 1.0])),
+        label_smoothing=float(generator.choice([0.0, 0.05, 0.1])),
         mixup=float(generator.choice([0.0, 0.2, 0.5])),
-        class_weights=bool(generator.random() < 0.3),
+        class_weights=bool(generator.random() < 0.25),
         dropout=float(generator.choice([0.0, 0.3, 0.5])) if hidden else 0.0,
     )
 

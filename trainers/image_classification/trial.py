@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from orchard.blobs import Blobs
+from orchard.blobs import Blobs, SegmentReader
 from orchard.errors import BadInput
 from orchard.preprocess import apply, standard
 from orchard.tasks import Scores, task
 from orchard.tasks.image_classification import thresholds
 from trainers.backbones import feature_layout, get_backbone
+from trainers.backbones.architecture import Weights
 from trainers.backbones.export import export_classifier, load_classifier, onnx_scores, prove_equal
 from trainers.features import Features
-from trainers.image_classification.branch import Found, scores_of, search
+from trainers.head_weights import HeadWeights
+from trainers.image_classification import fine_tuned
+from trainers.image_classification.branch import Found, search
 from trainers.image_classification.heads import Problem
+from trainers.image_classification.population import log_softmax, measure_of
 from trainers.result import Curve, TrialResult
 from trainers.samples import Samples
 
@@ -27,7 +33,6 @@ logger = logging.getLogger(__name__)
 TASK = "image_classification"
 GOLDEN_SAMPLES = 4
 PROVEN_SAMPLES = 16
-LEADERBOARD = 100
 
 
 def feature_width(branch: Mapping[str, Any]) -> int:
@@ -42,65 +47,126 @@ def run(
     features: Features,
     blobs: Blobs,
     *,
+    checkpoint_key: str,
+    threads: int,
     folder: Path,
     safety_seconds: float,
 ) -> TrialResult:
     """Train the branch, export its winner below `folder` and prove Paddle = ONNX.
 
+    Args:
+        checkpoint_key: where a fine-tuned branch keeps its state between tries.
+
     Raises:
         BadInput: fewer than two classes have samples.
     """
     labels = tuple(plan["labels"])
-    problem = _problem(samples, labels, features)
+    backbone = get_backbone(str(branch["backbone"]))
+    operations = standard(int(branch["size"]), str(branch["fit"]))
+    decode = task(TASK).decode
+
+    def prepare(payload: bytes) -> NDArray[np.float32]:
+        return apply(operations, decode(payload))
+
+    problem = _problem(samples, labels)
+    tuned = branch["mode"] == "fine_tuned"
     found = search(
         features,
-        feature_layout(str(branch["backbone"])),
+        feature_layout(backbone.name),
         problem,
         branch["work"],
         objective=str(plan["objective"]),
         seed=int(plan["seed"]),
         folder=folder,
         safety_seconds=safety_seconds,
+        refit_on_all=not tuned,
     )
+    trained = _Trained(found.head, None, found.rows, found.logits, found.temperature)
+    stopped, note = found.outcome.stopped_by_clock, {}
+    if tuned:
+        result, rows, clock = fine_tuned.train(
+            backbone,
+            found.head,
+            samples,
+            problem,
+            branch["work"],
+            blobs,
+            prepare,
+            checkpoint_key=checkpoint_key,
+            objective=str(plan["objective"]),
+            seed=int(plan["seed"]),
+            threads=threads,
+            folder=folder,
+            safety_seconds=safety_seconds,
+        )
+        stopped = stopped or clock
+        temperature = thresholds.temperature(result.validation_logits, problem.truth[rows])
+        trained = _Trained(
+            replace(result.head, temperature=temperature),
+            result.weights,
+            rows,
+            result.validation_logits,
+            temperature,
+        )
+        note = {
+            "fine_tuning": {
+                "best_epoch": result.best_epoch,
+                "stop_reason": result.stop_reason,
+                "frozen_accuracy": result.history[0].validation_accuracy,
+                "validation_accuracy": [epoch.validation_accuracy for epoch in result.history],
+            }
+        }
+    exported = folder / "export"
+    model = export_classifier(exported, backbone, trained.head, trained.weights)
+    payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
+    classifier = load_classifier(exported)
+    difference = prove_equal(model, classifier, np.stack([prepare(each) for each in payloads]))
+    logger.info("Paddle and ONNX differ by at most %.1e on %d pictures", difference, len(payloads))
+    truth = problem.truth[trained.rows]
+    calibrated = (trained.logits / trained.temperature).astype(np.float32)
     scores = Scores(
         labels,
-        scores_of(found),
-        problem.truth[found.rows],
-        tuple(samples.sample_ids[row] for row in found.rows),
+        np.exp(log_softmax(calibrated)).astype(np.float32),
+        truth,
+        tuple(samples.sample_ids[row] for row in trained.rows),
     )
-    operations = standard(int(branch["size"]), str(branch["fit"]))
-    exported = folder / "export"
-    model = export_classifier(exported, str(branch["backbone"]), found.head)
-    payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
-    decode = task(TASK).decode
-    inputs = np.stack([apply(operations, decode(payload)) for payload in payloads])
-    difference = prove_equal(model, load_classifier(exported), inputs)
-    logger.info("Paddle and ONNX differ by at most %.1e on %d pictures", difference, len(inputs))
     return TrialResult(
         model=model,
         parameters=exported / "model.pdparams",
         network=exported / "network.json",
-        parameter_count=_parameter_count(exported),
-        preprocess=lambda payload: apply(operations, decode(payload)),
+        parameter_count=sum(int(np.prod(each.shape)) for each in classifier.parameters()),
+        preprocess=prepare,
         predict=lambda batch: onnx_scores(model, batch),
         golden_payloads=payloads[:GOLDEN_SAMPLES],
         preprocessing=list(operations),
         scores=scores,
-        validation=dict(found.measure.figures),
+        validation=dict(measure_of(calibrated, truth, str(plan["objective"])).figures),
         thresholds=thresholds.choose(scores, str(plan["objective"])),
-        temperature=found.temperature,
+        temperature=trained.temperature,
         winner={
             "members": [
                 {**found.candidates[index].to_json(), "candidate": index} for index in found.members
-            ]
+            ],
+            **note,
         },
         curves=_curves(found),
-        stopped_by_clock=found.outcome.stopped_by_clock,
+        stopped_by_clock=stopped,
         proof=difference,
     )
 
 
-def _problem(samples: Samples, labels: Sequence[str], features: Features) -> Problem:
+@dataclass(frozen=True)
+class _Trained:
+    """The branch's model before its export, and its logits on the rows that validated it."""
+
+    head: HeadWeights
+    weights: Weights | None
+    rows: NDArray[np.int64]
+    logits: NDArray[np.float32]
+    temperature: float
+
+
+def _problem(samples: Samples, labels: Sequence[str]) -> Problem:
     index = {label: number for number, label in enumerate(labels)}
     truth = np.array([index[str(annotation)] for annotation in samples.annotations], np.int64)
     if len(np.unique(truth)) < 2:
@@ -139,17 +205,8 @@ def _curves(found: Found) -> list[Curve]:
 
 def _payloads(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
     """Bytes of samples spread evenly over all."""
+    reader = SegmentReader(blobs)
     rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
-    return [_read(blobs, samples.locations[row]) for row in rows]
-
-
-def _read(blobs: Blobs, location: tuple[str, int, int]) -> bytes:
-    segment, offset, length = location
-    with blobs.open(segment) as file:
-        file.seek(offset)
-        return file.read(length)
-
-
-def _parameter_count(folder: Path) -> int:
-    classifier = load_classifier(folder)
-    return int(sum(int(np.prod(p.shape)) for p in classifier.parameters()))
+    payloads = [reader.read(*samples.locations[row]) for row in rows]
+    reader.close()
+    return payloads
