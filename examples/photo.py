@@ -167,7 +167,7 @@ def _light(rng: np.random.Generator, size: tuple[int, int]) -> Image.Image:
     if rng.random() < 0.35:
         edge = np.cos(angle + 1) * x + np.sin(angle + 1) * y - uniform(rng, -0.8, 0.8)
         light *= 1 - uniform(rng, 0.12, 0.3) / (1 + np.exp(-edge * uniform(rng, 4, 14)))
-    light *= uniform(rng, 0.8, 1.2)
+    light *= uniform(rng, 0.86, 1.2)
     warmth = uniform(rng, -0.06, 0.06)
     tint = np.asarray((1 + warmth, 1 + uniform(rng, -0.03, 0.03), 1 - warmth))
     small = Image.fromarray(np.clip(light[..., None] * tint * 127, 0, 255).astype(np.uint8))

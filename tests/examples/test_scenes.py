@@ -40,27 +40,28 @@ def test_goods_change_the_tray_alone(seed: int) -> None:
     assert 0.004 < changed.mean() < 0.4
 
 
-def test_every_key_but_the_space_bar_can_go_wrong() -> None:
-    centres = set()
-    for seed in range(40):
-        whole = pixels(keyboard.draw(np.random.default_rng(seed), "normal", (160, 120)))
-        other = pixels(keyboard.draw(np.random.default_rng(seed), "key_missing", (160, 120)))
+def test_the_defect_moves_over_the_whole_keyboard() -> None:
+    size = (160, 120)
+    places = set()
+    for seed in range(16):
+        whole = pixels(keyboard.draw(np.random.default_rng(seed), "normal", size))
+        other = pixels(keyboard.draw(np.random.default_rng(seed), "key_missing", size))
         rows, columns = np.nonzero(np.abs(whole - other).max(axis=2) > 12)
-        centres.add((int(rows.mean()) // 15, int(columns.mean()) // 20))
-    assert len(centres) > 15
+        places.add((int(rows.mean()) // 40, int(columns.mean()) // 40))
+    assert len(places) >= 6
 
 
 @pytest.mark.parametrize("name", sets.NAMES)
-@pytest.mark.parametrize("mode", ["L", "RGB"])
-def test_thumbnails_do_not_tell_the_classes_apart(name: str, mode: str) -> None:
+def test_thumbnails_do_not_tell_the_classes_apart(name: str) -> None:
     count = 120
-    rows, truth = [], []
-    for label in sets.labels(name):
-        for index in range(count):
-            with Image.open(io.BytesIO(sets.picture(name, label, index, 7, (160, 120)))) as picture:
-                small = picture.convert(mode).resize((32, 32), Image.Resampling.BOX)
-            rows.append(np.asarray(small, dtype=np.float64).ravel() / 255)
-            truth.append(label)
-    model = LogisticRegression(C=0.01, max_iter=100, tol=1e-3)
-    accuracy = float(cross_val_score(model, np.stack(rows), truth, cv=4).mean())
-    assert accuracy <= 0.80
+    truth = [label for label in sets.labels(name) for _ in range(count)]
+    thumbnails: dict[str, list[npt.NDArray[np.float64]]] = {"L": [], "RGB": []}
+    for number, label in enumerate(truth):
+        with Image.open(io.BytesIO(sets.picture(name, label, number % count, 7, SIZE))) as picture:
+            small = picture.convert("RGB").resize((32, 32), Image.Resampling.BOX)
+        for mode, rows in thumbnails.items():
+            rows.append(pixels(small.convert(mode)).ravel() / 255)
+    for rows in thumbnails.values():
+        model = LogisticRegression(C=0.1, max_iter=40, tol=1e-2)
+        accuracy = float(cross_val_score(model, np.stack(rows), truth, cv=3).mean())
+        assert accuracy <= 0.80
