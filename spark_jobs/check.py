@@ -7,34 +7,29 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orchard.blobs import keys
-from orchard.catalog import datasets
+from orchard.catalog import changes, datasets
 from orchard.catalog.connection import Document
-from orchard.checking import judging, summary
+from orchard.checking import summary
+from orchard.checking.judging import Judging
 from orchard.checking.manifest import MANIFEST_SCHEMA, REFUSED_SCHEMA, census
 from orchard.checking.names import canonical_names, renamed_labels
-from orchard.errors import BadInput
+from orchard.errors import BadInput, TryAgain
 from orchard.program import Step, run
 from orchard.tasks import task as task_of
 from orchard.tasks.base import Limits, Task
-from spark_jobs import gathered, grouped, labelled, placed, tables
-from spark_jobs.progress import counted, task_count
-from spark_jobs.session import cores, session_of
+from spark_jobs import gathered, grouped, judged, labelled, placed, reported, tables
+from spark_jobs.session import session_of
 
 logger = logging.getLogger(__name__)
 
-_MOST_FILES_A_TASK = 500
 _ROWS_A_FILE = 250_000
-_SHOWN = 50
 
 
 @dataclass(frozen=True)
@@ -52,12 +47,6 @@ class Check:
     def number(self) -> int:
         """Number of the version that is made, from 1."""
         return int(self.parent["summary"]["number"]) + 1 if self.parent else 1
-
-    @property
-    def parent_key(self) -> str | None:
-        if self.parent is None:
-            return None
-        return keys.version(self.step.owner, self.dataset, self.parent["version"])
 
 
 def body(step: Step) -> dict[str, Any]:
@@ -85,23 +74,22 @@ def body(step: Step) -> dict[str, Any]:
     with session_of("check") as session:
         committed = _check(check, session)
     step.blobs.delete(check.work)
+    settled = [each["_id"] for each in step.build.get("changes") or []]
+    changes.settle(step.documents, step.owner, settled, committed["version"])
     same = check.parent is not None and committed["version"] == check.parent["version"]
     return _finished(committed, "nothing is new in it" if same else "")
 
 
 def _check(check: Check, session: SparkSession) -> Document:
     blobs = check.step.blobs
-    verdicts = _judge(check, session)
-    parent = (
-        tables.read(session, blobs, f"{check.parent_key}/manifest", MANIFEST_SCHEMA)
-        if check.parent_key
-        else tables.empty(session, MANIFEST_SCHEMA)
-    )
+    files = tables.read(session, blobs, f"{check.intake}/files", labelled.FILE_SCHEMA)
+    parent = _parent_manifest(check, session)
+    verdicts = _verdicts(check, session, files, parent)
     labels = tables.read(session, blobs, f"{check.intake}/labels", labelled.LABEL_SCHEMA)
     counts = labelled.name_counts(labels, check.task)
     settled = sorted(check.parent["summary"]["labels"]) if check.parent else []
     names = canonical_names(counts, settled)
-    joined = labelled.join_labels(labels, _files(check, session), check.task, names)
+    joined = labelled.join_labels(labels, files, check.task, names)
     samples = gathered.merge(gathered.gather(verdicts, joined.by_path), parent, check.number)
     tables.write(samples, blobs, f"{check.work}/samples")
     samples = session.read.parquet(blobs.url(f"{check.work}/samples"))
@@ -118,69 +106,44 @@ def _check(check: Check, session: SparkSession) -> Document:
     )
     manifest = placed.place(kept, groups, settled, test_hinted=bool(facts["test_hints"]))
     tables.write(_sorted(manifest, facts["samples"]), blobs, f"{check.work}/version/manifest")
-    conflicts = _conflicts(samples, verdicts) if facts["conflicts"] else None
-    refused = _refused(check, session, verdicts, joined, conflicts)
-    tables.write(refused, blobs, f"{check.work}/version/refused")
+    early = tables.read(session, blobs, f"{check.intake}/refused", REFUSED_SCHEMA)
+    late = [verdicts.filter("code is not null").select("path", "code", "reason")]
+    late += [joined.refused] if joined.refused is not None else []
+    late += [reported.conflicts_of(samples, verdicts)] if facts["conflicts"] else []
+    tables.write(reported.refused_rows(early, late), blobs, f"{check.work}/version/refused")
     return _commit(check, session, facts, renamed_labels(counts, names))
 
 
-def _files(check: Check, session: SparkSession) -> DataFrame:
-    return tables.read(session, check.step.blobs, f"{check.intake}/files", labelled.FILE_SCHEMA)
+def _parent_manifest(check: Check, session: SparkSession) -> DataFrame:
+    if check.parent is None:
+        return tables.empty(session, MANIFEST_SCHEMA)
+    key = keys.version(check.step.owner, check.dataset, check.parent["version"])
+    return tables.read(session, check.step.blobs, f"{key}/manifest", MANIFEST_SCHEMA)
 
 
-def _judge(check: Check, session: SparkSession) -> DataFrame:
-    """VERDICT_SCHEMA for every file of the intake; what the parent has judged is not read again."""
-    step = check.step
-    files = _files(check, session)
-    total = tables.row_count(step.blobs, f"{check.intake}/files")
-    known: DataFrame | None = None
-    if check.parent_key is not None:
-        parent = tables.read(session, step.blobs, f"{check.parent_key}/manifest", MANIFEST_SCHEMA)
-        old = parent.select(
-            "sample_id", "segment", "offset", "length", "width", "height", "fingerprint", "notices"
-        )
-        known = (
-            files.select("path", "split", F.col("sha256").alias("sample_id"))
-            .join(old, "sample_id")
-            .withColumns({"code": F.lit(None), "reason": F.lit(None)})
-            .select(
-                *(
-                    F.col(f.name).cast(f.dataType)
-                    for f in tables.spark_schema(judging.VERDICT_SCHEMA)
-                )
-            )
-        )
-        files = files.join(old.select(F.col("sample_id").alias("sha256")), "sha256", "left_anti")
-        files = files.select(*labelled.FILE_SCHEMA.names)
-        total = files.count()
-    using = step.settings
-    judge = judging.Judging(
+def _verdicts(
+    check: Check, session: SparkSession, files: DataFrame, parent: DataFrame
+) -> DataFrame:
+    """VERDICT_SCHEMA for every file of the intake; what the parent holds is not read again."""
+    using = check.step.settings
+    judge = Judging(
         task=check.task,
         limits=Limits(
             maximum_pixels=using.maximum_pixels,
             maximum_bytes=using.maximum_picture_bytes,
             maximum_seconds=using.maximum_sound_seconds,
         ),
-        blobs=step.blobs,
-        owner=step.owner,
+        blobs=check.step.blobs,
+        owner=check.step.owner,
         dataset=check.dataset,
         segment_bytes=using.segment_bytes,
     )
-    tasks = task_count(total, cores(session), _MOST_FILES_A_TASK)
-    logger.info("Judging %s %ss in %d tasks", f"{total:,}", check.task.sample_word, tasks)
-    with counted(session, f"{check.task.sample_word}s judged", total) as count:
-
-        def judged(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-            return judging.judged(batches, judge, count)
-
-        verdicts = (
-            files.repartition(tasks, "path")
-            .sortWithinPartitions("segment", "offset")
-            .mapInArrow(judged, tables.spark_schema(judging.VERDICT_SCHEMA))
-        )
-        tables.write(verdicts, step.blobs, f"{check.work}/verdicts")
-    fresh = tables.read(session, step.blobs, f"{check.work}/verdicts", judging.VERDICT_SCHEMA)
-    return fresh if known is None else fresh.unionByName(known)
+    if check.parent is None:
+        total = judged.intake_size(judge.blobs, check.intake)
+        return judged.judge_files(session, files, total, judge, check.work)
+    known, left = judged.known_verdicts(files, parent)
+    fresh = judged.judge_files(session, left, left.count(), judge, check.work)
+    return fresh.unionByName(known)
 
 
 def _facts_of(samples: DataFrame) -> dict[str, int]:
@@ -222,40 +185,6 @@ def _sorted(manifest: DataFrame, rows: int) -> DataFrame:
     ).sortWithinPartitions("sample_id")
 
 
-def _conflicts(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """Every file whose content carries two labels, with them."""
-    labels = F.array_join(F.transform("verdicts", lambda v: v["label"]), " and ")
-    found = samples.filter("conflict").select("sample_id", labels.alias("labels"))
-    return (
-        verdicts.filter("code is null")
-        .join(found, "sample_id")
-        .select(
-            "path",
-            F.lit("conflicting_labels").alias("code"),
-            F.concat(
-                F.lit("The same content is labelled "),
-                "labels",
-                F.lit("; all of its files are left out"),
-            ).alias("reason"),
-        )
-    )
-
-
-def _refused(
-    check: Check,
-    session: SparkSession,
-    verdicts: DataFrame,
-    labels: labelled.Labels,
-    conflicts: DataFrame | None,
-) -> DataFrame:
-    """REFUSED_SCHEMA of all that did not come in, sorted by path, in one file."""
-    early = tables.read(session, check.step.blobs, f"{check.intake}/refused", REFUSED_SCHEMA)
-    late = [verdicts.filter("code is not null").select("path", "code", "reason")]
-    late += [each for each in (labels.refused, conflicts) if each is not None]
-    checked = reduce(DataFrame.unionByName, late).withColumn("stage", F.lit("check"))
-    return early.unionByName(checked).repartition(1).sortWithinPartitions("path", "code")
-
-
 def _commit(
     check: Check, session: SparkSession, facts: dict[str, int], renamed: list[dict[str, object]]
 ) -> Document:
@@ -270,11 +199,14 @@ def _commit(
         facts=facts,
         renamed=renamed,
         refused=tables.batches(blobs, f"{check.work}/version/refused"),
-        near=_near_report(check, session),
+        near=reported.look_alikes(
+            tables.read(session, blobs, f"{check.work}/version/manifest", MANIFEST_SCHEMA)
+        ),
     )
     blobs.write_json(f"{check.work}/version/summary.json", found)
     goal = keys.version(step.owner, check.dataset, counted_rows.version)
-    blobs.rename_folder(f"{check.work}/version", goal)
+    if not blobs.rename_folder(f"{check.work}/version", goal) and not blobs.exists(goal):
+        raise TryAgain("The version could not be moved to its place", value=goal)
     return datasets.commit_version(
         step.documents,
         step.owner,
@@ -287,32 +219,6 @@ def _commit(
     )
 
 
-def _near_report(check: Check, session: SparkSession) -> dict[str, Any]:
-    """How many groups have several members, and the first that hold more than one label."""
-    manifest = tables.read(
-        session, check.step.blobs, f"{check.work}/version/manifest", MANIFEST_SCHEMA
-    )
-    groups = (
-        manifest.groupBy("group")
-        .agg(
-            F.count(F.lit(1)).alias("members"),
-            F.sort_array(F.collect_set("label")).alias("labels"),
-            F.slice(F.sort_array(F.collect_list("path")), 1, 4).alias("paths"),
-        )
-        .filter("members > 1")
-    )
-    left_out = manifest.filter("split = 'left_out'").orderBy("path").select("path")
-    across = groups.filter("size(labels) > 1").orderBy("group").limit(_SHOWN).collect()
-    return {
-        "groups": groups.count(),
-        "across_labels": [
-            {"group": row["group"], "labels": row["labels"], "paths": row["paths"]}
-            for row in across
-        ],
-        "left_out": [row["path"] for row in left_out.limit(_SHOWN).collect()],
-    }
-
-
 def _parent_of(step: Step, dataset: str, version: Document) -> Document | None:
     if version["parent"] is None:
         return None
@@ -323,6 +229,8 @@ def _finished(version: Document, remark: str) -> dict[str, Any]:
     """The step's facts. Raises BadInput where the version is not enough to train on."""
     found = version["summary"]
     refused = sum(found["refused"].values())
+    for name, count in list(found["notices"].items())[:10]:
+        logger.info("Notice, %s times: %s", f"{count:,}", name)
     text = f"Version {found['number']} ({version['version']}): {found['samples']:,} samples"
     classes = ", ".join(
         f"{name} {sum(n.values())}" for name, n in list(found["labels"].items())[:10]

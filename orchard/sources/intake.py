@@ -105,6 +105,8 @@ class IntakeWriter:
             blobs.delete(f"{folder}/.intake-{earlier}.tmp")
         self._staging = f"{folder}/.intake-{attempt}.tmp"
         self._stack = contextlib.ExitStack()
+        self.prefix = ""
+        """What every path begins with: keeps the files of two sources apart."""
 
     def __enter__(self) -> IntakeWriter:
         self._files = self._open("files", FILES)
@@ -149,13 +151,15 @@ class IntakeWriter:
     def file(self, path: str, reference: Reference, split: str | None) -> None:
         """Record a stored file."""
         at = reference
-        self._files.add((path, at.segment, at.offset, at.length, at.sha256, split, None))
+        self._files.add(
+            (self.prefix + path, at.segment, at.offset, at.length, at.sha256, split, None)
+        )
 
     def label(self, path: str, annotation: Any, split: str | None, source: str, line: int) -> None:
         """Record a label row; `annotation` is JSON."""
         text = json.dumps(annotation, ensure_ascii=False, sort_keys=True, allow_nan=False)
-        self._labels.add((path, text, split, source, line))
+        self._labels.add((self.prefix + path, text, split, source, line))
 
     def refused(self, path: str, code: str, reason: str) -> None:
         """Record what was not taken."""
-        self._refused.add((path, code, reason, "ingest"))
+        self._refused.add((self.prefix + path, code, reason, "ingest"))

@@ -7,20 +7,22 @@ the number of samples but for a few bytes a name (see `orchard.sources.compact`)
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from orchard.blobs import Reference, SegmentWriter
-from orchard.catalog import datasets
+from orchard.catalog import builds, changes, datasets
 from orchard.errors import BadInput
 from orchard.formats import Label, Reading, Role, recognise
+from orchard.names import NEWEST
 from orchard.program import Progress, Step, run
 from orchard.settings import Settings
 from orchard.sources import Entry, Limits, Listing, Refusal, Source
@@ -38,30 +40,58 @@ _JUNK_NOTICE = "Hidden and system files were left out"
 
 def body(step: Step) -> dict[str, Any]:
     """Run the step. Returns {format, files, labels, refused, bytes, notices, summary}."""
-    data = step.parameters["data"]
-    if data["kind"] == "newest":
-        return _newest(step)
+    wanted = _wanted_of(step)
     workspace = _workspace(step)
+    dataset = str(step.parameters["dataset"])
+    started = time.monotonic()
+    taken = _Taken()
     try:
-        located = _open(data, step.settings, workspace)
-        with located.source:
-            return _ingest(step, located, workspace)
+        with (
+            IntakeWriter(step.blobs, step.owner, step.build_id, step.attempt) as intake,
+            SegmentWriter(step.blobs, step.owner, dataset, step.settings.segment_bytes) as segments,
+        ):
+            for prefix, location in wanted:
+                intake.prefix = prefix
+                with _open(location, step.settings, workspace) as located:
+                    _take_in(located, str(step.parameters["task"]), intake, segments, taken)
+            counts = intake.counts
+            if wanted and counts["files"] == 0:
+                raise BadInput(
+                    "Not one file could be taken",
+                    value=f"{wanted[0][1]}: {counts['refused']:,} refused {dict(taken.codes)}",
+                    way_out="Look at the reasons, set them right and import again",
+                )
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
+    return taken.facts(counts, time.monotonic() - started)
 
 
-def _newest(step: Step) -> dict[str, Any]:
+def _wanted_of(step: Step) -> list[tuple[str, str]]:
+    """What to read, as (prefix of the paths, location); nothing for a version as it is.
+
+    What was brought since the newest version is noted in the build's document, so that a repeated
+    step reads the same.
+
+    Raises:
+        BadInput: the newest version is asked for and there are no data at all.
+    """
+    data = step.parameters["data"]
+    if data["kind"] != NEWEST:
+        return [("", str(data["location"]))]
+    waiting = step.build.get("changes")
+    if waiting is None:
+        pending = changes.pending(step.documents, step.owner, step.project)
+        waiting = [{"_id": str(each["_id"]), "location": each["location"]} for each in pending]
+        builds.set_fields(step.documents, step.owner, step.build_id, changes=waiting)
     dataset = str(step.parameters["dataset"])
-    if datasets.newest_version(step.documents, step.owner, dataset) is None:
+    if not waiting and datasets.newest_version(step.documents, step.owner, dataset) is None:
         raise BadInput(
             "This project has no data yet",
             value=dataset,
             way_out="Start a run with a folder or an archive first",
         )
-    with IntakeWriter(step.blobs, step.owner, step.build_id, step.attempt) as intake:
-        counts = intake.counts
-    summary = f"Nothing to read: the newest version of {dataset} is used"
-    return {"format": "newest", **counts, "bytes": 0, "notices": [], "summary": summary}
+    logger.info("%d imports wait for the next version of %s", len(waiting), dataset)
+    return [(each["_id"].rsplit("/", 1)[1] + "/", each["location"]) for each in waiting]
 
 
 def _workspace(step: Step) -> Path:
@@ -83,18 +113,59 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def _open(data: dict[str, Any], settings: Settings, workspace: Path) -> Located:
-    place = Place(settings.allowed_roots, settings.allow_http, workspace)
-    return open_location(str(data["location"]), limits_of(settings), place)
+@contextlib.contextmanager
+def _open(location: str, settings: Settings, workspace: Path) -> Iterator[tuple[Located, Path]]:
+    """The source of a location, with a folder of its own for what must lie on the disk."""
+    with tempfile.TemporaryDirectory(dir=workspace) as folder:
+        place = Place(settings.allowed_roots, settings.allow_http, Path(folder))
+        located = open_location(location, limits_of(settings), place)
+        with located.source:
+            yield located, Path(folder)
 
 
-def _ingest(step: Step, located: Located, workspace: Path) -> dict[str, Any]:
-    started = time.monotonic()
+class _Taken:
+    """What was found in all sources together."""
+
+    def __init__(self) -> None:
+        self.formats: set[str] = set()
+        self.notices: list[str] = []
+        self.codes: Counter[str] = Counter()
+        self.bytes = 0
+
+    def facts(self, counts: dict[str, int], seconds: float) -> dict[str, Any]:
+        """The step's facts."""
+        if not self.formats:
+            summary = "Nothing new to read: the newest version is used as it is"
+            return {"format": NEWEST, **counts, "bytes": 0, "notices": [], "summary": summary}
+        seconds = max(seconds, 1e-6)
+        codes = ", ".join(f"{count:,} {code}" for code, count in self.codes.most_common())
+        summary = (
+            f"{counts['files']:,} files ({self.bytes / 1e6:,.1f} MB) and {counts['labels']:,} "
+            f"labels stored, {counts['refused']:,} refused{f' ({codes})' if codes else ''}; "
+            f"{counts['files'] / seconds:,.0f} files and {self.bytes / 1e6 / seconds:,.0f} MB a second"
+        )
+        return {
+            "format": " and ".join(sorted(self.formats)),
+            **counts,
+            "bytes": self.bytes,
+            "notices": self.notices,
+            "summary": summary,
+        }
+
+
+def _take_in(
+    opened: tuple[Located, Path],
+    task: str,
+    intake: IntakeWriter,
+    segments: SegmentWriter,
+    taken: _Taken,
+) -> None:
+    """Recognise one source and store it."""
+    located, workspace = opened
     source = located.source
     logger.info("Looking at the names in %s", source.title)
     listing = _look(source, workspace)
     listing.preferred = located.preferred
-    task = str(step.parameters["task"])
     form, evidence, notices = recognise(listing, task)
     logger.info(
         "%s files, %.1f MB. Read as %s: %s",
@@ -105,37 +176,13 @@ def _ingest(step: Step, located: Located, workspace: Path) -> dict[str, Any]:
     )
     for notice in notices:
         logger.info("Note: %s", notice)
-    reading = form.read(listing, evidence)
-    dataset = str(step.parameters["dataset"])
-    limit = step.settings.segment_bytes
-    with (
-        IntakeWriter(step.blobs, step.owner, step.build_id, step.attempt) as intake,
-        SegmentWriter(step.blobs, step.owner, dataset, limit) as segments,
-    ):
-        pass_on = _Storing(intake, segments, reading, listing.files)
-        pass_on.walk(source)
-        counts = intake.counts
-        if counts["files"] == 0:
-            raise BadInput(
-                "Not one file could be taken",
-                value=f"{source.title}: {counts['refused']:,} refused {dict(pass_on.codes)}",
-                way_out="Look at the reasons, set them right and import again",
-            )
-    notices += [f"{text} ({count:,})" for text, count in sorted(pass_on.notices.items())]
-    seconds = max(time.monotonic() - started, 1e-6)
-    codes = ", ".join(f"{count:,} {code}" for code, count in pass_on.codes.most_common())
-    summary = (
-        f"{counts['files']:,} files ({pass_on.bytes / 1e6:,.1f} MB) and {counts['labels']:,} labels "
-        f"stored, {counts['refused']:,} refused{f' ({codes})' if codes else ''}; "
-        f"{counts['files'] / seconds:,.0f} files and {pass_on.bytes / 1e6 / seconds:,.0f} MB a second"
-    )
-    return {
-        "format": form.name,
-        **counts,
-        "bytes": pass_on.bytes,
-        "notices": notices,
-        "summary": summary,
-    }
+    storing = _Storing(intake, segments, form.read(listing, evidence), listing.files)
+    storing.walk(source)
+    taken.formats.add(form.name)
+    taken.bytes += storing.bytes
+    taken.codes.update(storing.codes)
+    found = [f"{text} ({count:,})" for text, count in sorted(storing.notices.items())]
+    taken.notices += notices + found
 
 
 def _look(source: Source, workspace: Path) -> Listing:
