@@ -19,6 +19,8 @@ class Costs:
         trial_start: until a trial has its libraries, and what it takes to export and store.
         basis_sample: turning one sample's features, for each view, recipe and 1000 features.
         head_epoch: one epoch of one head on 1000 samples and 10 classes, all folds.
+        fine_tune_megapixel: an epoch of the last blocks, for each million pixels of input.
+        gpu_speed: how many times faster a GPU fine-tunes.
     """
 
     cores: int = 2
@@ -27,6 +29,8 @@ class Costs:
     trial_start: float = 5.5
     basis_sample: float = 0.00006
     head_epoch: float = 0.0045
+    fine_tune_megapixel: float = 0.5
+    gpu_speed: float = 20.0
 
     def prepare_sample(
         self, branch: Mapping[str, Any], card: Mapping[str, Any], views: int
@@ -39,3 +43,11 @@ class Costs:
         """Seconds of a core for a number of candidate epochs."""
         models = max(1, folds) / 5
         return epochs * self.head_epoch * models * (samples / 1000) * max(0.3, classes / 10)
+
+    def fine_tune(self, samples: int, size: int, epochs: int, views: int, gpus: int) -> float:
+        """Seconds to fine-tune the last blocks on one core, or on a GPU where there is one.
+
+        A cached view costs about a third of an epoch of training.
+        """
+        epoch = samples * self.fine_tune_megapixel * size**2 / 1e6
+        return epoch * (epochs + views / 3) / (self.gpu_speed if gpus else 1.0)

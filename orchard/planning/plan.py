@@ -27,8 +27,13 @@ FOLDS = 5
 SMALL_CLASS = 400
 """Below that many training samples in a class validation is by cross-validation."""
 
-FULL_WORK = {"candidates": 48, "rungs": ((48, 12), (16, 20), (5, 40)), "members": 5}
-LEAST_CANDIDATES, MOST_CANDIDATES = 8, 256
+CANDIDATES = 48
+EPOCHS = (12, 20, 40)
+SHARES = (1, 3, 9)
+"""A full search: how many candidates, epochs a rung, and by what the candidates are divided."""
+MEMBERS = 5
+LEAST_CANDIDATES, MOST_CANDIDATES = 8, 192
+LEAST_KEPT = 3
 
 
 def make(
@@ -74,11 +79,19 @@ def make(
         cards=cards,
         samples=samples,
         seconds=PREPARE_SHARE * minutes * 60 * table.cores,
+        minutes=minutes,
         gpus=gpus,
         costs=table,
         reasons=reasons,
     )
-    work = _work(TRIAL_SHARE * minutes * 60, samples, len(labels), folds, len(choices), table)
+    work = _work(
+        TRIAL_SHARE * minutes * 60,
+        samples,
+        len(labels),
+        folds,
+        sum(each.get("mode", "frozen") == "frozen" for each in choices),
+        table,
+    )
     reasons.append(
         f"{work['candidates']} candidates a branch, in {len(work['rungs'])} rungs, "
         f"as {minutes:g} minutes allow"
@@ -86,7 +99,10 @@ def make(
     branches = [_branch(choice, cards, work, samples, labels, folds, table) for choice in choices]
     decoding = samples * room.decode_seconds(summary, table)
     features = sum(b["prepare_seconds"] for b in branches)
-    trials = sum(b["seconds"] for b in branches) / min(table.cores, len(branches))
+    trials = max(
+        sum(b["seconds"] for b in branches) / min(table.cores, len(branches)),
+        *(b["seconds"] for b in branches),
+    )
     return {
         "version": version,
         "dataset": dataset,
@@ -130,20 +146,18 @@ def _work(
     """The rungs whose time fits; all sizes follow the number of candidates."""
     waves = -(-branches // costs.cores)
     for_search = max(1.0, seconds / waves - costs.trial_start)
-    full = sum(keep * epochs for keep, epochs in FULL_WORK["rungs"])  # type: ignore[attr-defined]
+    full = sum(CANDIDATES // share * epochs for share, epochs in zip(SHARES, EPOCHS, strict=True))
     factor = for_search / costs.search(samples, classes, folds, full)
-    candidates = int(FULL_WORK["candidates"] * factor)  # type: ignore[operator]
-    candidates = max(LEAST_CANDIDATES, min(MOST_CANDIDATES, candidates // 4 * 4))
-    first, second, third = FULL_WORK["rungs"]  # type: ignore[misc]
+    candidates = int(CANDIDATES * factor) // 4 * 4
+    candidates = max(LEAST_CANDIDATES, min(MOST_CANDIDATES, candidates))
     return {
         "candidates": candidates,
         "rungs": [
-            {"keep": candidates, "epochs": first[1]},
-            {"keep": max(4, candidates // 3), "epochs": second[1]},
-            {"keep": max(3, candidates // 9), "epochs": third[1]},
+            {"keep": max(LEAST_KEPT, candidates // share), "epochs": epochs}
+            for share, epochs in zip(SHARES, EPOCHS, strict=True)
         ],
-        "members": FULL_WORK["members"],
-        "refit_epochs": first[1] + second[1] + third[1],
+        "members": MEMBERS,
+        "refit_epochs": sum(EPOCHS),
         "fine_tune_epochs": 0,
         "unfrozen_blocks": 0,
     }
@@ -166,6 +180,10 @@ def _branch(
         + samples * len(views) * costs.basis_sample * float(card["feature_count"]) / 1000 * 4
         + costs.search(samples, len(labels), folds, epochs)
     )
+    choice = dict(choice)
+    seconds += choice.pop("extra_seconds", 0.0)
+    own = choice.get("mode", "frozen") == "frozen"
+    prepare = samples * costs.prepare_sample(choice, card, len(views)) if own else 0.0
     return {
         **choice,
         "mode": choice.get("mode", "frozen"),
@@ -175,6 +193,6 @@ def _branch(
             f"-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}"
         ),
         "work": {**work, **choice.get("work", {})},
-        "prepare_seconds": round(samples * costs.prepare_sample(choice, card, len(views)), 2),
+        "prepare_seconds": round(prepare, 2),
         "seconds": round(seconds, 1),
     }

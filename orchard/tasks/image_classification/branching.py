@@ -11,10 +11,27 @@ LADDER: tuple[tuple[tuple[str, int, int], ...], ...] = (
     ((LITE0, 224, 1), (LITE1, 224, 1), (LITE2, 224, 1)),
     ((LITE0, 224, 1), (LITE1, 256, 1), (LITE2, 288, 1)),
     ((LITE0, 224, 2), (LITE1, 256, 2), (LITE2, 288, 2)),
-    ((LITE0, 224, 2), (LITE1, 288, 2), (LITE2, 320, 2)),
-    ((LITE0, 320, 2), (LITE1, 320, 2), (LITE2, 320, 2), (LITE2, 384, 2)),
+    ((LITE0, 224, 2), (LITE0, 320, 2), (LITE1, 288, 2), (LITE2, 320, 2)),
+    ((LITE0, 224, 2), (LITE0, 320, 2), (LITE1, 320, 2), (LITE2, 320, 2), (LITE2, 384, 2)),
 )
 """Sets of branches (backbone, size, views) from cheap to dear; the dearest that fits is taken."""
+
+SMALL_LADDER: tuple[tuple[tuple[str, int, int], ...], ...] = (
+    ((LITE0, 160, 1), (LITE1, 160, 1), (LITE2, 160, 1)),
+    ((LITE0, 160, 2), (LITE0, 224, 2), (LITE1, 192, 2), (LITE2, 192, 2)),
+    ((LITE0, 160, 2), (LITE0, 224, 2), (LITE1, 224, 2), (LITE2, 192, 2), (LITE2, 224, 2)),
+)
+"""The same for pictures that have no more detail than that."""
+
+SMALL_SIDE = 160
+"""Pictures whose longer side is at most this are not blown up as far as the others."""
+
+FINE_TUNED = (LITE0, 224)
+FINE_TUNED_EPOCHS = 12
+UNFROZEN_BLOCKS = 6
+FINE_TUNED_VIEWS = 4
+FINE_TUNE_SHARE = 0.35
+"""Share of the minutes that a fine-tuned branch may take."""
 
 VIEWS = ("plain", "mirror")
 LONG_SIDE = 1.8
@@ -25,6 +42,9 @@ class SampleCosts(Protocol):
     """The part of the cost table that is needed here (see `orchard.planning.costs.Costs`)."""
 
     decode_megapixel: float
+    cores: int
+
+    def fine_tune(self, samples: int, size: int, epochs: int, views: int, gpus: int) -> float: ...
 
     def prepare_sample(
         self, branch: Mapping[str, Any], card: Mapping[str, Any], views: int
@@ -37,17 +57,22 @@ def choose(
     cards: Mapping[str, Mapping[str, Any]],
     samples: int,
     seconds: float,
+    minutes: float,
     gpus: int,
     costs: SampleCosts,
     reasons: list[str],
 ) -> list[dict[str, Any]]:
     """The branches whose features cost at most `seconds` of a core; the cheapest set at least.
 
-    Says why in `reasons`.
+    A fine-tuned branch joins where its own estimate fits into its share of the minutes. Says why
+    in `reasons`.
     """
     fit = _fit(summary, reasons)
     decoding = decode_seconds(summary, costs)
-    known = [_known(rung, cards) for rung in LADDER]
+    small = max(_median(summary)) <= SMALL_SIDE
+    known = [_known(rung, cards) for rung in (SMALL_LADDER if small else LADDER)]
+    if small:
+        reasons.append("the pictures are small, so they are not blown up far")
     chosen = known[0]
     for rung in known:
         cost = decoding + sum(
@@ -55,13 +80,52 @@ def choose(
         )
         if samples * cost <= seconds:
             chosen = rung
-    sizes = ", ".join(f"{size}" for _, size, _ in chosen)
+    sizes = ", ".join(f"{size}" for size in sorted({size for _, size, _ in chosen}))
     mirrored = any(views > 1 for *_, views in chosen)
     reasons.append(
-        f"pictures of {sizes} pixels{', also mirrored' if mirrored else ''}: "
-        "the largest set of branches whose features fit into the time"
+        f"{len(chosen)} branches, pictures of {sizes} pixels{', also mirrored' if mirrored else ''}: "
+        "the largest set whose features fit into the time"
     )
-    return [_choice(name, size, fit, views, cards) for name, size, views in chosen]
+    choices = [_choice(name, size, fit, views, cards) for name, size, views in chosen]
+    return choices + _fine_tuned(choices, samples, minutes, gpus, costs, reasons)
+
+
+def _fine_tuned(
+    choices: Sequence[Mapping[str, Any]],
+    samples: int,
+    minutes: float,
+    gpus: int,
+    costs: SampleCosts,
+    reasons: list[str],
+) -> list[dict[str, Any]]:
+    """The fine-tuned branch, or none; its features are those of a frozen branch."""
+    name, size = FINE_TUNED
+    frozen = [each for each in choices if (each["backbone"], each["size"]) == (name, size)]
+    seconds = costs.fine_tune(samples, size, FINE_TUNED_EPOCHS, FINE_TUNED_VIEWS, gpus)
+    allowed = FINE_TUNE_SHARE * minutes * 60
+    if not frozen:
+        return []
+    if seconds > allowed:
+        reasons.append(
+            f"no fine-tuning from pixels: it would take about {seconds / 60:.0f} minutes, "
+            f"{allowed / 60:.0f} are there for it"
+        )
+        return []
+    reasons.append(
+        f"a branch is fine-tuned from pixels, about {max(1, seconds / 60):.0f} minutes"
+        + (" on a GPU" if gpus else "")
+    )
+    return [
+        {
+            **frozen[0],
+            "key": f"{frozen[0]['key']}-fine-tuned",
+            "title": f"{frozen[0]['title']} · fine-tuned",
+            "mode": "fine_tuned",
+            "gpus": min(1, gpus),
+            "work": {"fine_tune_epochs": FINE_TUNED_EPOCHS, "unfrozen_blocks": UNFROZEN_BLOCKS},
+            "extra_seconds": round(seconds, 1),
+        }
+    ]
 
 
 def decode_seconds(summary: Mapping[str, Any], costs: SampleCosts) -> float:
