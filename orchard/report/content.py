@@ -128,9 +128,13 @@ def _compared(comparison: Mapping[str, Any], names: Sequence[str]) -> Json:
     return short
 
 
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def _headline(figures: Mapping[str, Any], compared: Json | None, word: str) -> str:
     first, value = next(iter(figures.items()))
-    said = f"{first.replace('_', ' ')} {value:.3f} on {figures['test_samples']} test {word}s"
+    said = f"{first.replace('_', ' ')} {value:.3f} on {_counted(figures['test_samples'], f'test {word}')}"
     if compared is not None and compared["champion"] is not None:
         said += f", the champion {compared['champion'][first]:.3f}"
         if compared["common_samples"] != compared["all_samples"]:
@@ -168,8 +172,8 @@ def _of_champion(compared: Json | None, word: str) -> list[Finding]:
     found.append(
         Finding(
             "good" if gained >= lost else "problem",
-            f"Against the champion in service: {gained} test {word}s are right only now, {lost} "
-            "were right only before. "
+            f"Against the champion in service: right only now {_counted(gained, word)}, right only "
+            f"before {_counted(lost, word)}. "
             + (
                 "That is more than chance explains."
                 if sure
@@ -188,18 +192,26 @@ def _of_data(
         found.append(
             Finding(
                 "advice",
-                f"The labels of {doubts.count} of {doubts.examined} {word}s look wrong to the "
-                "model. Look at them below and correct those that are; this often helps more than "
-                f"new {word}s.",
+                f"Labels that look wrong to the model: {doubts.count} of {doubts.examined}. Look at "
+                "them below and correct those that are; this often helps more than new "
+                f"{word}s.",
             )
         )
     across = summary.get("near_duplicates_across_labels", [])
     if across:
         found.append(
-            Finding("advice", f"Nearly the same {word} lies under two labels {len(across)} times.")
+            Finding(
+                "advice",
+                f"Nearly the same {word} lies under two labels "
+                f"{'once' if len(across) == 1 else f'{len(across)} times'}. See below which.",
+            )
         )
     if failures.count:
         found.append(
-            Finding("problem", f"{failures.count} test {word}s could not be read and do not count.")
+            Finding(
+                "problem",
+                f"Not counted, because they could not be read: {_counted(failures.count, word)} "
+                "of the test split.",
+            )
         )
     return found

@@ -47,26 +47,27 @@ def collect(
         training = Scores(
             tuple(labels), np.empty((0, len(labels)), np.float32), np.empty(0, np.int64)
         )
-    first = len(training.truth)
-    both = Scores(
-        tuple(labels),
-        np.concatenate([training.scores, test.scores]),
-        np.concatenate([training.truth, test.truth]),
-    )
-    found = suspicious.find(both)
-    logger.info("%d of %d labels are suspicious", len(found), len(both.truth))
+    # Each source on its own: how sure a model usually is differs between them.
+    found = [
+        (split, one)
+        for split, scores in (("train", training), ("test", test))
+        for one in suspicious.find(scores)
+    ]
+    found.sort(key=lambda pair: (pair[1].own_score, pair[0], pair[1].position))
+    examined = len(training.truth) + len(test.truth)
+    logger.info("%d of %d labels are suspicious", len(found), examined)
     shown = found[:MOST_SHOWN]
-    in_test = _test_rows(step, bundle, [one.position - first for one in shown])
+    in_test = _test_rows(step, bundle, {one.position for split, one in shown if split == "test"})
     manifest = keys.version(step.owner, plan["dataset"], plan["version"]) + "/manifest"
-    wanted = {training.sample_ids[one.position] for one in shown if one.position < first}
+    wanted = {training.sample_ids[one.position] for split, one in shown if split == "train"}
     in_training = suspicious.places(step.blobs, manifest, wanted)
     rows = []
-    for one in shown:
-        if one.position >= first:
-            rows.append(_row(one, in_test[one.position - first], "test"))
+    for split, one in shown:
+        if split == "test":
+            rows.append(_row(one, in_test[one.position], split))
         elif training.sample_ids[one.position] in in_training:
-            rows.append(_row(one, in_training[training.sample_ids[one.position]], "train"))
-    return Doubts(len(found), len(both.truth), tuple(rows))
+            rows.append(_row(one, in_training[training.sample_ids[one.position]], split))
+    return Doubts(len(found), examined, tuple(rows))
 
 
 def _row(one: Suspicious, place: Row, split: str) -> Row:
@@ -80,7 +81,6 @@ def _row(one: Suspicious, place: Row, split: str) -> Row:
     }
 
 
-def _test_rows(step: Step, bundle: str, positions: Sequence[int]) -> dict[int, Row]:
+def _test_rows(step: Step, bundle: str, positions: set[int]) -> dict[int, Row]:
     folder = f"{keys.evaluation(step.owner, step.build_id)}/predictions"
-    wanted = {position for position in positions if position >= 0}
-    return predictions.rows_at(step.blobs, folder, bundle, wanted) if wanted else {}
+    return predictions.rows_at(step.blobs, folder, bundle, positions) if positions else {}

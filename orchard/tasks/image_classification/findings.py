@@ -13,7 +13,7 @@ WEAK_RECALL = 0.8
 STRONG_F1 = 0.9
 HONEST_ERROR = 0.05
 MOST_MIXED = 3
-LEAST_MIXED_SHARE = 0.1
+LEAST_MIXED = 2
 
 
 def findings(
@@ -52,6 +52,11 @@ def names(labels: list[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
+def counted(count: int, word: str) -> str:
+    """A number with its word: "1 picture", "2 pictures"."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def _overall(metrics: Mapping[str, Any]) -> Finding:
     count = metrics["samples"]
     right = round(metrics["accuracy"] * count)
@@ -59,7 +64,8 @@ def _overall(metrics: Mapping[str, Any]) -> Finding:
     kind = "good" if metrics["accuracy"] >= STRONG_F1 else "problem"
     return Finding(
         kind,
-        f"Of {count} test pictures that the model had never seen, {right} are answered right "
+        f"Of {counted(count, 'test picture')} that the model had never seen, {right} "
+        f"{'is' if right == 1 else 'are'} answered right "
         f"({percent(metrics['accuracy'])}). With other pictures of the same kind expect "
         f"{percent(low)} to {percent(high)}.",
     )
@@ -89,8 +95,8 @@ def _weak(metrics: Mapping[str, Any]) -> list[Finding]:
     found = [
         Finding(
             "problem",
-            f"“{label}” is found in only {rows[label]['hits']} of its {rows[label]['support']} "
-            "test pictures.",
+            f"“{label}” is found in only {rows[label]['hits']} of its "
+            f"{counted(rows[label]['support'], 'test picture')}.",
         )
         for label in weak[:MOST_MIXED]
     ]
@@ -110,7 +116,7 @@ def _mixed_up(metrics: Mapping[str, Any]) -> list[Finding]:
     pairs.sort(key=lambda pair: (-pair[0], -pair[0] / pair[1], pair[2], pair[3]))
     found = []
     for wrong, support, truth, answer in pairs[:MOST_MIXED]:
-        if wrong < 2 and wrong / support < LEAST_MIXED_SHARE:
+        if wrong < LEAST_MIXED:
             continue
         found.append(
             Finding(
@@ -192,7 +198,7 @@ def _outside(metrics: Mapping[str, Any]) -> list[Finding]:
     return [
         Finding(
             "problem",
-            f"{metrics['outside']} test pictures carry a label that the model never learnt; they "
-            "take no part in the figures. Add training pictures of that class.",
+            "Not counted, because their label is one that the model never learnt: "
+            f"{counted(metrics['outside'], 'test picture')}. Add training pictures of that class.",
         )
     ]

@@ -71,14 +71,15 @@ def class_bars(metrics: Mapping[str, Any]) -> str:
     """Two bars a class, recall and precision, with their intervals."""
     rows = metrics["per_class"]
     shown = _weakest(metrics, MOST_BARS)
-    left, width, step, top = 190, 430, 40, 26
+    longest = max((len(_short(label)) for label in shown), default=0)
+    left, width, step, top = max(90, round(20 + 7.2 * longest)), 430, 40, 26
     height = top + step * len(shown) + 24
     parts = [_axis(left, top, width, step * len(shown))]
     for number, label in enumerate(shown):
         row = rows[label]
         y = top + number * step
         parts.append(_text(left - 10, y + 18, _short(label), "ink", "end", title=label))
-        parts.append(_text(left - 10, y + 32, f"{row['support']} pictures", "muted", "end"))
+        parts.append(_text(left - 10, y + 32, _pictures(row["support"]), "muted", "end"))
         for offset, name, style in ((6, "recall", "fill-1"), (21, "precision", "fill-2")):
             size = row["support"] if name == "recall" else row["predicted"]
             parts.append(
@@ -94,7 +95,8 @@ def confusion(metrics: Mapping[str, Any]) -> str:
     matrix = metrics["confusion"]["matrix"]
     order = _most_mixed(matrix, MOST_CELLS)
     cell = 46 if len(order) <= 12 else 30
-    left, top = 170, 150
+    longest = max(len(_short(labels[index])) for index in order)
+    left, top = max(110, round(20 + 7.2 * longest)), round(46 + 5.2 * longest)
     parts = [
         _text(left - 10, top - 10, "picture shows ↓", "muted", "end"),
         _text(left, 14, "the model answered →", "muted", "start"),
@@ -190,7 +192,7 @@ def class_curves(metrics: Mapping[str, Any], limits: Mapping[str, float]) -> str
             _line(box, thresholds, row["f1"], "line-3"),
             _marker(box, float(limits.get(label, 0.5))),
         ]
-        drawings.append(_svg(270, 190, f"Thresholds of {label}", parts))
+        drawings.append(_svg(278, 190, f"Thresholds of {label}", parts))
     return "".join(drawings)
 
 
@@ -322,6 +324,10 @@ def _marker(box: tuple[float, float, float, float], limit: float) -> str:
     return f'<line class="mark" x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{top + height}"/>' + _text(
         x + shift, top + height - 8, _percent(limit), "muted", anchor
     )
+
+
+def _pictures(count: int) -> str:
+    return "1 picture" if count == 1 else f"{count} pictures"
 
 
 def _percent(share: float) -> str:
