@@ -172,7 +172,7 @@ class _Part:
         if not self._waiting:
             return
         features = self._graph(self._inputs[: len(self._waiting)])
-        finite = np.isfinite(features).all(axis=1)
+        finite: list[bool] = [bool(np.isfinite(row).all()) for row in features]
         halves = np.clip(features, -_LARGEST_HALF, _LARGEST_HALF).astype("<f2")
         for (sample_id, view), row, usable in zip(self._waiting, halves, finite, strict=True):
             if usable:

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,7 +61,7 @@ def make_class_archive() -> Path:
 def _exercise(session: SparkSession, folder: str) -> None:
     """Load the classes that the steps need: Arrow, joins, windows, sorted Parquet."""
 
-    def same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
 
     numbers = session.range(1000).withColumns(

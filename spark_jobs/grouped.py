@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -44,10 +44,10 @@ def near_groups(
 
     near_bits = task.near_bits
 
-    def pairs(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def pairs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return near.near_pairs(batches, near_bits)
 
-    def banded(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def banded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return near.bucket_rows(batches, task.bands)
 
     edges = (

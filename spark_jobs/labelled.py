@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -53,7 +53,7 @@ class Labels:
 def name_counts(labels: DataFrame, task: Task) -> dict[str, int]:
     """How often each spelling of a class name occurs. Raises BadInput for more than MOST_CLASSES."""
 
-    def names(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def names(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return labelling.names_in(batches, task)
 
     counted = (
@@ -81,7 +81,7 @@ def join_labels(labels: DataFrame, files: DataFrame, task: Task, names: dict[str
     whose path is the end of it.
     """
 
-    def canonical(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def canonical(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return labelling.canonical_labels(batches, task, names)
 
     named = labels.mapInArrow(canonical, spark_schema(labelling.LABEL_SCHEMA))

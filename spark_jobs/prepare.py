@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -123,7 +123,7 @@ def _extract(
     tasks = task_count(total, cores(session), _MOST_PICTURES_A_TASK)
     with counted(session, f"{word}s prepared", total) as count:
 
-        def extracted(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        def extracted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return features.extracted(batches, extraction, count)
 
         done = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from orchard.errors import OrchardError
+from orchard.errors import BadInput, NotFound, OrchardError, TryAgain
 from orchard.settings import REPOSITORY, Settings, settings
 
 logger = logging.getLogger(__name__)
@@ -29,6 +31,9 @@ _RECORDS_PER_BATCH = 64
 _SHUFFLE_PARTITIONS = 4
 _OUTPUT_TAIL = 2000
 _SECONDS_TO_END = 30.0
+
+_KINDS = {kind.__name__: kind for kind in (BadInput, NotFound, OrchardError, TryAgain)}
+_OURS = re.compile(rf"orchard\.errors\.(?P<kind>{'|'.join(_KINDS)}): (?P<text>.*)")
 
 _current: SparkSession | None = None
 
@@ -60,7 +65,8 @@ def spark(step: str, *, java_options: str | None = None) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the only place where PySpark looks for it
     try:
         with output.open("wb") as file:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": file, "stderr": file})
+            launch: Any = launch_gateway
+            gateway = launch(conf, popen_kwargs={"stdout": file, "stderr": file})
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except Exception as error:
         said = output.read_text(errors="replace")[-_OUTPUT_TAIL:] if output.exists() else ""
@@ -76,11 +82,20 @@ def spark(step: str, *, java_options: str | None = None) -> SparkSession:
 
 @contextlib.contextmanager
 def session_of(step: str) -> Iterator[SparkSession]:
-    """A session that ends with the block, unless the process had it before."""
+    """A session that ends with the block, unless the process had it before.
+
+    Raises:
+        OrchardError: a worker met one of the project's own errors; its kind is kept.
+    """
     owned = _current is None
     session = spark(step)
     try:
         yield session
+    except PySparkException as error:
+        said = _OURS.search(str(error))
+        if said is None:
+            raise
+        raise _KINDS[said["kind"]](said["text"].strip()) from error
     finally:
         if owned:
             end(session)
@@ -91,7 +106,7 @@ def end(session: SparkSession, seconds: float = _SECONDS_TO_END) -> None:
     global _current
     _current = None
     context = session.sparkContext
-    gateway = context._gateway
+    gateway: Any = context._gateway
     session.stop()
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()

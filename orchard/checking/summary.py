@@ -33,8 +33,8 @@ def make(
         facts: copies (exact duplicates), relabelled.
         renamed: spellings that were replaced, {from, to, count}.
         refused: rows of what did not come in, in the order in which they are shown.
-        near: groups (number with several members), across_labels and
-            left_out (examples).
+        near: groups (number with several members), across_splits (number that
+            hold test samples and others), across_labels and left_out (examples).
     """
     codes: Counter[str] = Counter()
     examples: list[dict[str, str]] = []
@@ -57,6 +57,11 @@ def make(
             f"{number_left_out} {task.sample_word}s look like one of the training and one of the "
             "test split at once; they are left out of both"
         )
+    if near["across_splits"]:
+        advice.append(
+            f"{near['across_splits']} groups of look-alikes are in the test split and in another, "
+            "as the source divides them; figures will look better than they are"
+        )
     return {
         "task": task.name,
         "number": number,
@@ -74,6 +79,7 @@ def make(
         "duplicates": facts["copies"],
         "near_duplicate_groups": near["groups"],
         "near_duplicates_across_labels": near["across_labels"],
+        "near_duplicates_across_splits": near["across_splits"],
         "left_out": near["left_out"],
         "notices": dict(found.notices.most_common(EXAMPLES)),
         "advice": advice,

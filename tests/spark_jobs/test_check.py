@@ -15,7 +15,7 @@ from orchard.catalog import datasets
 from orchard.catalog.connection import Document, documents
 from orchard.errors import BadInput
 from orchard.program import Step
-from spark_jobs import check, grouped
+from spark_jobs import check, grouped, judged
 from tests.spark_jobs.intakes import (
     DATASET,
     OWNER,
@@ -90,7 +90,7 @@ def test_a_repeat_and_another_cut_give_the_same_version(monkeypatch: pytest.Monk
     first = committed(of)
     check.body(of)
     assert committed(of) == first
-    monkeypatch.setattr(check, "task_count", lambda rows, cores, most: 1)
+    monkeypatch.setattr(judged, "task_count", lambda rows, cores, most: 1)
     monkeypatch.setattr(check, "_ROWS_A_FILE", 7)
     documents().versions.delete_many({})
     documents().datasets.delete_many({})
@@ -211,6 +211,7 @@ def test_a_sample_between_training_and_test_is_left_out_of_both() -> None:
     splits = {path: ("test" if n % 3 == 2 else "train") for n, (path, _) in enumerate(samples)}
     splits["dent/bright.png"] = "test"
     of, _ = checked("r1", samples, splits=splits)
+    assert committed(of)["summary"]["near_duplicates_across_splits"] == 1
     before = manifest_of(of, committed(of)["version"])
     assert before["dent/000.png"]["split"] == "train"
     of2, summary = checked("r2", [("dent/between.png", picture(0, shade=9))])
