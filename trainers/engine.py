@@ -41,6 +41,8 @@ with warnings.catch_warnings():
 # Paddle's import adds a handler of its own to the root logger, and every line would come twice.
 _root.handlers[:] = _handlers
 _root.setLevel(_level)
+# Nor should a job that is told to end print a C++ traceback.
+paddle.disable_signal_handler()
 
 __all__ = ["paddle", "seed_everything", "set_threads"]
 
