@@ -67,12 +67,12 @@ RECIPES: tuple[Recipe, ...] = (
 """A basis costs time, so the draw is over few recipes; the first is the default candidate's."""
 
 
-def draw(count: int, seed: int, recipes: Sequence[Recipe] = RECIPES) -> list[Candidate]:
+def draw(count: int, seed: int, recipes: Sequence[Recipe] | None = None) -> list[Candidate]:
     """`count` candidates, the default one first; the same seed gives the same list."""
     generator = np.random.default_rng(seed)
     drawn = [DEFAULT][:count]
     while len(drawn) < count:
-        drawn.append(_draw_one(generator, recipes))
+        drawn.append(_draw_one(generator, recipes or RECIPES))
     return drawn
 
 
