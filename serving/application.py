@@ -15,7 +15,7 @@ from orchard.settings import Settings
 from serving import metrics
 from serving.batching import Batcher
 from serving.body import read_body
-from serving.description import PREDICT
+from serving.description import PREDICT_PATH, described
 from serving.endpoints import Deployment, Endpoints
 from serving.errors import (
     BAD_TOKEN,
@@ -45,7 +45,11 @@ class Service:
         self.endpoints = endpoints
         self.status = status
         self.in_flight = 0
-        self.batcher: Batcher[Model] = Batcher(predict, threads=1, limit=BATCH_LIMIT, late=_busy)
+        # Connections stay with the worker that took them, and a share of them may be unequal. A
+        # thread a sibling lets one worker use every core; the libraries release the interpreter.
+        self.batcher: Batcher[Model] = Batcher(
+            predict, threads=settings.service_processes, limit=BATCH_LIMIT, late=_busy
+        )
 
     async def predict(self, request: Request, segment: str, endpoint: str) -> dict[str, Any]:
         """The answer to a prediction request. Raises ServiceError."""
@@ -97,10 +101,13 @@ def create(service: Service) -> FastAPI:
 
     app.add_middleware(Observation)
 
-    @app.post(f"{PREFIX}/{{segment}}/{{endpoint}}", **PREDICT)
-    async def predict_sample(request: Request, segment: str, endpoint: str) -> Response:
-        answer = await service.predict(request, segment, endpoint)
+    async def predict_sample(request: Request) -> Response:
+        answer = await service.predict(request, **request.path_params)
         return as_json(answer)
+
+    # A plain route: FastAPI's reading of parameters would cost more than all else around the model.
+    app.add_route(PREDICT_PATH, predict_sample, methods=["POST"])
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
 
     @app.get("/health", summary="Whether this process lives", tags=["operation"])
     async def health() -> dict[str, str]:

@@ -22,7 +22,8 @@ async def read_body(request: Request, limit: int) -> bytes:
     if declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
     try:
-        return await asyncio.wait_for(_collect(request, limit), UPLOAD_SECONDS)
+        async with asyncio.timeout(UPLOAD_SECONDS):
+            return await _collect(request, limit)
     except TimeoutError:
         raise ServiceError(
             UPLOAD_TOO_SLOW, f"the upload took more than {UPLOAD_SECONDS:.0f} seconds"

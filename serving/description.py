@@ -1,8 +1,15 @@
-"""The prediction route as OpenAPI describes it; the body is read by hand, so it is written here."""
+"""The service as OpenAPI describes it. The prediction route is read by hand, so it is written here."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from serving.status import PREFIX
+
+PREDICT_PATH = f"{PREFIX}/{{segment}}/{{endpoint}}"
 
 _JSON_BODY = {
     "type": "object",
@@ -55,42 +62,59 @@ _ERRORS = {
     503: "336100: no model could be loaded",
 }
 
-PREDICT: dict[str, Any] = {
+_PREDICT: dict[str, Any] = {
     "summary": "Ask for a prediction",
+    "operationId": "predict",
     "tags": ["prediction"],
+    "parameters": [
+        {
+            "name": "segment",
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string"},
+            "description": "Stands for the endpoint's task.",
+        },
+        {"name": "endpoint", "in": "path", "required": True, "schema": {"type": "string"}},
+        {
+            "name": "access_token",
+            "in": "query",
+            "required": False,
+            "schema": {"type": "string"},
+            "description": "The endpoint's token; or as Authorization: Bearer.",
+        },
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": _JSON_BODY},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "top_num": {"type": "integer", "minimum": 1, "default": 6},
+                    },
+                }
+            },
+            "image/*": {"schema": {"type": "string", "format": "binary"}},
+        },
+    },
     "responses": {
-        200: {"description": "The classes, most likely first", "content": _content(_ANSWER)},
+        "200": {"description": "The classes, most likely first", "content": _content(_ANSWER)},
         **{
-            status: {"description": text, "content": _content(_ERROR)}
+            str(status): {"description": text, "content": _content(_ERROR)}
             for status, text in _ERRORS.items()
         },
     },
-    "openapi_extra": {
-        "parameters": [
-            {
-                "name": "access_token",
-                "in": "query",
-                "required": False,
-                "schema": {"type": "string"},
-                "description": "The endpoint's token; or as Authorization: Bearer.",
-            }
-        ],
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": _JSON_BODY},
-                "multipart/form-data": {
-                    "schema": {
-                        "type": "object",
-                        "properties": {
-                            "file": {"type": "string", "format": "binary"},
-                            "top_num": {"type": "integer", "minimum": 1, "default": 6},
-                        },
-                    }
-                },
-                "image/*": {"schema": {"type": "string", "format": "binary"}},
-            },
-        },
-    },
 }
-"""Arguments of the route's decorator."""
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document of all routes, made on the first call."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        document["paths"] = {PREDICT_PATH: {"post": _PREDICT}, **document["paths"]}
+        app.openapi_schema = document
+    return app.openapi_schema
