@@ -12,6 +12,7 @@ from operators.job import job_operator, spark_operator
 from operators.plan import Plan
 from operators.turn import Turn
 from orchard.names import APPROVALS, OBJECTIVES
+from orchard.settings import settings
 from orchard.tasks import task_names
 
 Job = job_operator()
@@ -138,7 +139,7 @@ with DAG(
     tags=["orchard"],
     default_args={
         "retries": 3,
-        "retry_delay": timedelta(seconds=5),
+        "retry_delay": timedelta(seconds=settings().retry_seconds),
         "retry_exponential_backoff": 2.0,
         "max_retry_delay": timedelta(minutes=5),
     },

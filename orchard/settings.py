@@ -70,6 +70,12 @@ class Settings(BaseSettings):
     training_threads: int = Field(default=1, ge=1)
     gpus: int = Field(default=0, ge=0, description="GPUs that a branch may ask for.")
     code_version: str = "unknown"
+    retry_seconds: float = Field(
+        default=5.0, gt=0, description="Pause before a task's second try; it doubles from then on."
+    )
+    fixed_ports: bool = Field(
+        default=True, description="Prefer the usual ports; otherwise any that are free."
+    )
     retrain_cron: str = Field(
         default="*/5 * * * *", description="How often `retrain` looks for projects that are due."
     )

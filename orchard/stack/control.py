@@ -61,7 +61,7 @@ def _up(say: Say) -> list[Condition]:
     home = settings().home
     running = _recorded(home)
     alive = {name for name, process in running.items() if process is not None}
-    ports = state.load_ports(home, _port_names(alive))
+    ports = state.load_ports(home, _port_names(alive), fixed=settings().fixed_ports)
     secrets = state.load_secrets(home)
     current = _configure(home, ports)
     environment = {**os.environ, **_environment(current, ports, secrets)}

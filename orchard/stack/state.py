@@ -45,20 +45,23 @@ def load_secrets(home: Path) -> Secrets:
     return Secrets(**json.loads(path.read_text()))
 
 
-def load_ports(home: Path, running: set[str]) -> dict[str, int]:
+def load_ports(home: Path, running: set[str], *, fixed: bool = True) -> dict[str, int]:
     """The port of each server: the remembered one, or another where a stranger has it.
 
     Args:
         running: servers that are up; theirs stay as they are.
+        fixed: prefer the usual ports at the first start; otherwise any that are free.
     """
     path = home / "ports.json"
     ports: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
     for server, preferred in PREFERRED_PORTS.items():
         if server in running and server in ports:
             continue
-        wished = ports.get(server, preferred)
+        wished = ports.get(server, preferred if fixed else 0)
         taken = set(ports.values()) - {ports.get(server, -1)}
-        ports[server] = wished if wished not in taken and is_free(wished) else free_port(taken)
+        ports[server] = (
+            wished if wished and wished not in taken and is_free(wished) else free_port(taken)
+        )
     write_private(path, json.dumps(ports, indent=1))
     return ports
 

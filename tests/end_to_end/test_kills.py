@@ -1,0 +1,137 @@
+"""Every task killed once in mid-work, the scheduler and the documents server too: same bundle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from orchard.api.airflow import Airflow
+from orchard.blobs import Blobs, keys
+from orchard.names import build_id_of
+from orchard.settings import settings
+from orchard.stack import control
+from tests.end_to_end import pictures
+from tests.end_to_end.conftest import (
+    form,
+    orchard,
+    processes_of,
+    states,
+    wait_for,
+    wait_for_end,
+)
+
+KILLED = {
+    "ingest": 0.6,
+    "check": 5.0,
+    "prepare": 5.0,
+    "trial": 2.5,
+    "select": 0.6,
+    "evaluate": 4.0,
+    "publish": 1.5,
+}
+"""Seconds into each step at which its process is killed."""
+
+
+@pytest.mark.timeout(1200)
+def test_a_run_in_which_everything_is_killed_once_gives_the_same_bundle(
+    stack: Path, airflow: Airflow
+) -> None:
+    data = str(pictures.write(stack / "imports" / "shapes", 30))
+    undisturbed = airflow.trigger(form("shapes", data, owner="calm", endpoint="calm"))
+    wait_for_end(airflow, undisturbed)
+
+    disturbed = airflow.trigger(form("shapes", data, owner="wild", endpoint="wild"))
+    killed = _kill_everything_once(airflow, disturbed)
+    wait_for_end(airflow, disturbed)
+
+    assert killed == {*KILLED, "scheduler", "documents"}
+    assert _bundle("wild", disturbed) == _bundle("calm", undisturbed)
+    blobs = Blobs(settings().blobs_root)
+    left = [key for key in _below(blobs, f"wild/builds/{_id(disturbed)}") if ".tmp" in key]
+    assert not left, "half-written things stayed visible"
+
+
+def _kill_everything_once(airflow: Airflow, run_id: str) -> set[str]:
+    """Kill each step's process once in mid-work, the documents server during prepare's first try,
+    the scheduler during a trial. Returns what was killed."""
+    killed: set[str] = set()
+    begun: dict[int, float] = {}
+    ends = time.monotonic() + 900
+    while time.monotonic() < ends:
+        for process in processes_of(_id(run_id)):
+            step = _step_of(process)
+            began = begun.setdefault(process.pid, time.monotonic())
+            if step is None or step in killed or time.monotonic() - began < KILLED[step]:
+                continue
+            os.kill(process.pid, signal.SIGKILL)
+            killed.add(step)
+            if step == "prepare":
+                _kill_server("documents")
+                killed.add("documents")
+                orchard("up")
+            if step == "trial":
+                _kill_server("airflow-scheduler")
+                killed.add("scheduler")
+                orchard("up")
+        if airflow.run(run_id)["state"] in {"success", "failed"}:
+            break
+        time.sleep(0.15)
+    return killed
+
+
+def _kill_server(name: str) -> None:
+    pid = next(each.pid for each in control.status() if each.name == name)
+    assert pid is not None
+    psutil.Process(pid).kill()
+    wait_for(lambda: not _lives(pid), f"the end of {name}", 10, 0.1)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _step_of(process: psutil.Process) -> str | None:
+    line = " ".join(process.info["cmdline"] or [])
+    return next(
+        (step for step in KILLED if f".{step} " in line or f"trainers {step} " in line), None
+    )
+
+
+def _id(run_id: str) -> str:
+    return build_id_of("build_model", run_id)
+
+
+def _bundle(owner: str, run_id: str) -> str:
+    facts = Blobs(settings().blobs_root).read_json(keys.result(owner, _id(run_id), "select"))
+    return str(facts["facts"]["bundle"])
+
+
+def _below(blobs: Blobs, key: str) -> list[str]:
+    found = blobs.list(key)
+    return found + [deeper for each in found for deeper in _below(blobs, each)]
+
+
+def test_everything_killed_at_once_comes_back_with_nothing_lost(
+    stack: Path, airflow: Airflow
+) -> None:
+    before = {each["dag_run_id"] for each in _runs(airflow)}
+    for condition in control.status():
+        if condition.pid is not None and _lives(condition.pid):
+            os.kill(condition.pid, signal.SIGKILL)
+    orchard("up")
+    assert all(each.up for each in control.status())
+    with Airflow.connected() as again:
+        assert {each["dag_run_id"] for each in _runs(again)} == before
+        assert set(states(again, next(iter(before))).values())
+
+
+def _runs(airflow: Airflow) -> list[dict[str, str]]:
+    return list(airflow.call("GET", "/api/v2/dags/build_model/dagRuns")["dag_runs"])
