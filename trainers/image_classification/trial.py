@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 TASK = "image_classification"
 GOLDEN_SAMPLES = 4
-PROVEN_SAMPLES = 16
+PROVEN_SAMPLES = 6
 
 
 def feature_width(branch: Mapping[str, Any]) -> int:

@@ -27,6 +27,8 @@ SMALL_SIDE = 160
 """Pictures whose longer side is at most this are not blown up as far as the others."""
 
 FINE_TUNED = (LITE0, 224)
+FINE_TUNED_SAMPLES = 300
+"""With fewer, training from pixels learns the samples by heart."""
 FINE_TUNED_EPOCHS = 12
 UNFROZEN_BLOCKS = 6
 FINE_TUNED_VIEWS = 4
@@ -103,7 +105,7 @@ def _fine_tuned(
     frozen = [each for each in choices if (each["backbone"], each["size"]) == (name, size)]
     seconds = costs.fine_tune(samples, size, FINE_TUNED_EPOCHS, FINE_TUNED_VIEWS, gpus)
     allowed = FINE_TUNE_SHARE * minutes * 60
-    if not frozen:
+    if not frozen or samples < FINE_TUNED_SAMPLES:
         return []
     if seconds > allowed:
         reasons.append(
