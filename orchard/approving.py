@@ -22,7 +22,8 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
 
     Args:
         parameters: the build's `approval`, `objective`, `floor` and `margin`.
-        facts: what evaluate found: `metrics` and `champion` (with `metrics`, or None).
+        facts: what evaluate found: `metrics` and `champion` (None, or with `metrics`, and
+            `challenger_metrics` where the two are compared on a part of the test split only).
     """
     objective = parameters["objective"]
     name = OBJECTIVES[objective]
@@ -37,6 +38,7 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
         if not champion:
             return Decision(True, "there is no champion yet")
         margin = float(parameters["margin"])
+        figure = float(champion.get("challenger_metrics", facts["metrics"])[objective])
         best = float(champion["metrics"][objective])
         compared = (
             f"{name} {figure:.3f} against the champion's {best:.3f} on the same test pictures, "

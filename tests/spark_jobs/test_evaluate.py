@@ -149,10 +149,15 @@ def test_one_test_picture_and_no_champion(build: SmallBuild, tmp_path: Path) -> 
     build.samples = [*training, next(sample for sample in build.samples if sample[2] == "test")]
     build.commit()
     selected(build, tmp_path / "winner")
+    # What a run that was killed may leave behind.
+    base = keys.evaluation(OWNER, build.build_id)
+    for leftover in (".predictions.tmp/part-0.parquet", "predictions/part-0.parquet"):
+        build.blobs.write(f"{base}/{leftover}", b"half a file")
     code, facts = run(build)
     assert code == EXIT_DONE, facts
     assert facts["test_samples"] == 1
     assert facts["champion"] is None
+    assert len(rows_of(build)) == 1
 
 
 def test_a_split_of_which_nothing_can_be_read_is_bad_input(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchard import approving
 from orchard import bundle as bundles
 from orchard.blobs import Blobs, SegmentWriter
 from orchard.catalog.connection import Documents
@@ -200,6 +201,20 @@ def test_only_common_ground_is_compared_and_said(bundle: bundles.Bundle, tmp_pat
     assert "Only the new model knows “red”" in said
     assert "Only the champion knows “old”" in said
     assert "30 of 40" in Page(page.render(report, {})).text
+
+
+def test_the_decision_rests_on_common_ground(bundle: bundles.Bundle, tmp_path: Path) -> None:
+    own = scores(wrong=1)  # its one mistake, in class 0, is common ground
+    known = own.truth != 3
+    champion = Scores((*LABELS[:3], "old"), own.scores, np.where(known, own.truth, -1))
+    comparison = {"bundle": "f" * 16, **compare(CHOSEN, own, champion)}
+    report = make(bundle, tmp_path, metrics=CHOSEN.metrics(own), comparison=comparison)
+    facts = {"metrics": report["figures"], "champion": content.champion_facts(report)}
+    assert facts["metrics"]["accuracy"] > facts["champion"]["metrics"]["accuracy"]
+    parameters = {"objective": "accuracy", "approval": "champion", "margin": 0.0}
+    decision = approving.decide(parameters, facts)
+    assert decision is not None
+    assert not decision.approved  # on the pictures both can know they are equally good
 
 
 def test_no_common_ground_leaves_no_champion(bundle: bundles.Bundle, tmp_path: Path) -> None:
