@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +23,20 @@ hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
 
 _SECONDS_TO_START = 60.0
+
+
+_airflow_home = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Airflow writes its configuration where it is imported first: into a folder of this process."""
+    config.stash[_airflow_home] = tempfile.mkdtemp(prefix="orchard-airflow-")
+    os.environ["AIRFLOW_HOME"] = config.stash[_airflow_home]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Nothing stays."""
+    shutil.rmtree(config.stash[_airflow_home], ignore_errors=True)
 
 
 def free_port() -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from orchard.catalog.connection import Document, Documents, insert_once, translated
+from orchard.catalog.connection import Document, Documents, insert_once, translated, with_times
 from orchard.errors import BadInput, NotFound
 from orchard.names import build_id_of
+
+_TIMES = ("asked", "answered", "published")
 
 
 def create(
@@ -41,7 +43,7 @@ def create(
         )
     if found["owner"] != owner:
         raise BadInput("This run is another owner's build", value=run_id)
-    return found
+    return with_times(found, *_TIMES)
 
 
 def get(documents: Documents, owner: str, build_id: str) -> Document:
@@ -50,7 +52,7 @@ def get(documents: Documents, owner: str, build_id: str) -> Document:
         found = documents.builds.find_one({"_id": build_id, "owner": owner})
     if found is None:
         raise NotFound("There is no such build", value=build_id)
-    return found
+    return with_times(found, *_TIMES)
 
 
 def set_fields(documents: Documents, owner: str, build_id: str, **fields: Any) -> None:
@@ -67,5 +69,5 @@ def newest(documents: Documents, owner: str, project: str) -> Document | None:
                 {"owner": owner, "project": project, **query}, sort=[("created", -1)]
             )
             if found is not None:
-                return found
+                return with_times(found, *_TIMES)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -43,6 +44,16 @@ def insert_once(collection: Collection[Document], key: str, fields: Document) ->
     if found is None:
         raise TryAgain("A document was removed while it was made", value=key)
     return found
+
+
+def with_times(document: Document, *names: str) -> Document:
+    """The document with its fields of these names as times.
+
+    The local documents server gives back as text a time that was `$set` in a document that existed.
+    """
+    told = {name: document[name] for name in names if isinstance(document.get(name), str)}
+    times = {name: datetime.fromisoformat(text).replace(tzinfo=UTC) for name, text in told.items()}
+    return {**document, **times}
 
 
 @contextlib.contextmanager
