@@ -61,6 +61,9 @@ def build(
         "endpoint": step.parameters["endpoint"],
         "headline": _headline(figures, compared, task.sample_word),
         "figures": figures,
+        "figure_words": {
+            name: task.figure_words.get(name, name.replace("_", " ")) for name in figures
+        },
         "findings": [asdict(finding) for finding in findings],
         "metrics": dict(metrics),
         "champion": compared,

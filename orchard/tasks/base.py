@@ -122,6 +122,8 @@ class Task(ABC):
     """JSON field of the prediction service that holds a sample in base64."""
     objectives: Sequence[str] = ()
     """What the search may optimise: names out of `metrics`."""
+    figure_words: Mapping[str, str] = {}
+    """Headline figures in plain words, by their name in `metrics`."""
     near_bits: int = 0
     """Largest Hamming distance of two fingerprints that are near-duplicates."""
 

@@ -24,6 +24,12 @@ class ImageClassification(Task):
     sample_word = "picture"
     service_segment = "classification"
     objectives = thresholds.OBJECTIVES
+    figure_words = {
+        "accuracy": "answered right (accuracy)",
+        "macro_f1": "all classes alike (macro F1)",
+        "worst_class_recall": "of the weakest class found (recall)",
+        "test_samples": "pictures tested",
+    }
 
     @property
     def near_bits(self) -> int:  # type: ignore[override]

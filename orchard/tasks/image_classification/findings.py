@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,10 +30,7 @@ def findings(
         *_not_sure(metrics, card),
         *_thin(metrics),
         *_outside(metrics),
-        *[
-            Finding("advice", f"{text[:1].upper()}{text[1:]}.")
-            for text in summary.get("advice", [])
-        ],
+        *[Finding("advice", _sentence(text)) for text in summary.get("advice", [])],
     ]
 
 
@@ -50,6 +48,12 @@ def names(labels: list[str]) -> str:
     if more:
         return f"{', '.join(shown)} and {more} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+
+
+def _sentence(text: str) -> str:
+    """Advice of the check step as a sentence, names in quotation marks."""
+    quoted = re.sub(r"`([^`]*)`", r"“\1”", text)
+    return f"{quoted[:1].upper()}{quoted[1:]}."
 
 
 def counted(count: int, word: str) -> str:

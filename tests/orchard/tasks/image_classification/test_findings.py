@@ -71,7 +71,7 @@ def test_thin_missing_and_unknown_classes_are_named() -> None:
 
 def test_advice_of_the_data_is_passed_on() -> None:
     scores = scores_of(LABELS, MIXED, 0.9)
-    assert "12 more of `scratch`, please." in texts(scores, advice=["12 more of `scratch`, please"])
+    assert "12 more of “scratch”, please." in texts(scores, advice=["12 more of `scratch`, please"])
 
 
 def test_held_back_answers_are_counted() -> None:
