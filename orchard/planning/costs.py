@@ -19,6 +19,7 @@ class Costs:
         trial_start: until a trial has its libraries, and what it takes to export and store.
         basis_sample: turning one sample's features, for each view, recipe and 1000 features.
         head_epoch: one epoch of one head on 1000 samples and 10 classes, all folds.
+        head_overhead: what an epoch costs whatever the number of samples, in thousands of samples.
         fine_tune_megapixel: an epoch of the last blocks, for each million pixels of input.
         gpu_speed: how many times faster a GPU fine-tunes.
     """
@@ -28,7 +29,8 @@ class Costs:
     spark_start: float = 7.5
     trial_start: float = 5.5
     basis_sample: float = 0.00006
-    head_epoch: float = 0.0045
+    head_epoch: float = 0.0035
+    head_overhead: float = 0.6
     fine_tune_megapixel: float = 0.5
     gpu_speed: float = 20.0
 
@@ -42,7 +44,8 @@ class Costs:
     def search(self, samples: int, classes: int, folds: int, epochs: int) -> float:
         """Seconds of a core for a number of candidate epochs."""
         models = max(1, folds) / 5
-        return epochs * self.head_epoch * models * (samples / 1000) * max(0.3, classes / 10)
+        size = samples / 1000 + self.head_overhead
+        return epochs * self.head_epoch * models * size * max(0.3, classes / 10)
 
     def fine_tune(self, samples: int, size: int, epochs: int, views: int, gpus: int) -> float:
         """Seconds to fine-tune the last blocks on one core, or on a GPU where there is one.

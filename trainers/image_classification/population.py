@@ -20,6 +20,11 @@ LOG_LOSS_SHARE = 0.1
 figure, and of two heads with the same one the better calibrated is the better."""
 
 
+TEMPERATURES = (1.0, 0.5, 0.25, 0.125)
+"""A head early in its training is right long before it is certain; it is judged as it would be after
+calibration, at the best of these temperatures."""
+
+
 class HeadPopulation:
     """Implements `trainers.search.Population` for heads on cached features.
 
@@ -98,17 +103,23 @@ def grouped(
     ]
 
 
-def log_softmax(logits: Array) -> NDArray[np.float64]:
-    """(…, K) → (…, K), computed in float64."""
-    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
+def log_softmax(logits: Array) -> Array:
+    """(…, K) → (…, K)."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
 def measure_of(logits: Array, truth: NDArray[np.int64], objective: str) -> Measure:
-    """Score and figures of (N, K) logits. Raises nothing; classes without a sample are left out."""
-    log_scores = log_softmax(logits)
-    log_loss = float(-log_scores[np.arange(len(truth)), truth].mean())
-    hits = log_scores.argmax(axis=1) == truth
+    """Score and figures of (N, K) logits.
+
+    Classes without a sample are left out. The log-loss is that at the best of `TEMPERATURES`.
+    """
+    rows = np.arange(len(truth))
+    log_loss = min(
+        float(-log_softmax(logits / np.float32(temperature))[rows, truth].mean())
+        for temperature in TEMPERATURES
+    )
+    hits = logits.argmax(axis=1) == truth
     counts = np.bincount(truth, minlength=logits.shape[1])
     right = np.bincount(truth, weights=hits, minlength=logits.shape[1])
     recalls = right[counts > 0] / counts[counts > 0]
