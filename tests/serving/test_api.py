@@ -15,8 +15,8 @@ from tests.serving.conftest import Endpoint
 RED = base64.b64encode(picture("red")).decode()
 
 
-def names(answer: dict[str, list[dict[str, object]]]) -> list[object]:
-    return [each["name"] for each in answer["results"]]
+def names(answer: dict[str, list[dict[str, object]]]) -> list[str]:
+    return [str(each["name"]) for each in answer["results"]]
 
 
 @pytest.mark.parametrize(

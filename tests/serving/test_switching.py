@@ -44,13 +44,15 @@ def live(endpoint: Endpoint) -> list[list[str]]:
     return [[each["bundle"] for each in one["bundles"]] for one in endpoint.processes()]
 
 
-def red_score(endpoint: Endpoint, client: httpx.Client | None = None, **headers: str) -> float:
+def red_score(
+    endpoint: Endpoint, client: httpx.Client | None = None, headers: dict[str, str] | None = None
+) -> float:
     url = f"{endpoint.server.url}/rpc/2.0/ai_custom/v1/classification/colours"
     reply = (client or endpoint.client).post(
         url,
         params={"access_token": TOKEN, "top_num": "1"},
         content=picture("red"),
-        headers={"Content-Type": "image/png", **headers},
+        headers={"Content-Type": "image/png", **(headers or {})},
     )
     assert reply.status_code == 200, reply.text
     return round(float(reply.json()["results"][0]["score"]), 4)
@@ -135,7 +137,7 @@ def test_shares_of_traffic_and_a_staged_bundle(own: Endpoint) -> None:
     assert len(seen) == 2
     assert 115 <= seen[first_score] <= 180
     staged = {"X-Orchard-Bundle": third}
-    assert red_score(own, **staged) not in seen
+    assert red_score(own, headers=staged) not in seen
 
 
 def test_withdrawn_token_and_removed_endpoint(own: Endpoint) -> None:

@@ -126,11 +126,12 @@ def _write_version(blobs: Blobs) -> None:
     rows: list[dict[str, Any]] = []
     with SegmentWriter(blobs, OWNER, PROJECT, 1 << 20) as writer:
         for number in range(60):
-            colour = sorted(COLOURS)[number % 3]
-            payload = picture(colour, (30 + number, 40))
-            writer.add(payload, (f"{colour}/{number}.png", colour, payload))
+            shade = sorted(COLOURS)[number % 3]
+            sample = picture(shade, (30 + number, 40))
+            writer.add(sample, (f"{shade}/{number}.png", shade, sample))
         for tag, reference in writer.close():
-            path, colour, payload = tag  # type: ignore[misc]
+            assert isinstance(tag, tuple)
+            path, colour, payload = tag
             rows.append(
                 {
                     "sample_id": hashlib.sha256(payload).hexdigest(),
