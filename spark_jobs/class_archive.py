@@ -25,7 +25,7 @@ from spark_jobs.session import class_archive, end, spark
 
 logger = logging.getLogger(__name__)
 
-_SECONDS_TO_WRITE = 300.0
+_SECONDS_TO_WRITE = 900.0
 
 
 def make_class_archive() -> Path:
