@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -32,6 +33,7 @@ def tracking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             + ["--no-serve-artifacts"],
             stdout=log,
             stderr=log,
+            start_new_session=True,
             # Its job runner is not used here, and outlives the server.
             env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
         )
@@ -39,11 +41,8 @@ def tracking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         _wait_for(address, process, folder / "log")
         yield address
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @pytest.fixture
