@@ -92,6 +92,7 @@ def body(step: Step) -> dict[str, Any]:
     return {
         "endpoint": endpoint,
         "url": url,
+        "endpoint_url": f"{step.settings.service_url.rstrip('/')}/docs",
         "bundle": bundle,
         "revision": document["revision"],
         "parity": {

@@ -67,6 +67,7 @@ def test_first_and_second_model_and_the_way_back(
     assert facts["parity"]["samples"] == parity.SAMPLES
     assert facts["parity"]["difference"] <= parity.BOUND
     assert facts["url"] == f"{world.service.url}{PATH}"
+    assert facts["endpoint_url"] == f"{world.service.url}/docs"
     assert ask(world)["results"][0]["name"] == "red"
     assert (live(world), champion(world)) == ([first], first)
     token_file = tokens.path_of(world.settings.home, PROJECT)
