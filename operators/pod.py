@@ -90,12 +90,12 @@ class PodJob(KubernetesPodOperator):
             "orchard/owner": job.owner,
             "orchard/step": self.step,
         }
-        exit_code: int | None = 0
+        exit_code = 0
         try:
             super().execute(context)
         except AirflowException:
-            exit_code = exit_code_of(self.remote_pod, self.base_container_name)
-            if not exit_code:
+            exit_code = exit_code_of(self.remote_pod, self.base_container_name) or 0
+            if exit_code == 0:  # it never ran, or something else than the step went wrong
                 raise
         facts = job.conclude(exit_code)
         self.addresses = {

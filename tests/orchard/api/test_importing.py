@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from orchard.settings import settings
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An installation whose import root is below its home."""
     monkeypatch.setenv("ORCHARD_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ORCHARD_IMPORT_ROOTS", raising=False)
     settings.cache_clear()
-    return tmp_path / "home"
+    yield tmp_path / "home"
+    settings.cache_clear()
 
 
 @pytest.fixture

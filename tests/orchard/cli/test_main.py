@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from orchard.catalog import connection
 from orchard.cli import verbs
 from orchard.cli.main import main
 from orchard.errors import BadInput, OrchardError, TryAgain
@@ -30,14 +32,14 @@ VERBS = {
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An installation where nothing runs; its documents server does not answer."""
     monkeypatch.setenv("ORCHARD_HOME", str(tmp_path))
-    monkeypatch.setenv(
-        "ORCHARD_DOCUMENTS_URI", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50"
-    )
+    monkeypatch.setenv("ORCHARD_DOCUMENTS_URI", "mongodb://127.0.0.1:1/?appname=away")
+    monkeypatch.setattr(connection, "_WAIT_MILLISECONDS", 50)
     settings.cache_clear()
-    return tmp_path
+    yield tmp_path
+    settings.cache_clear()
 
 
 def test_every_verb_is_known_here(capsys: pytest.CaptureFixture[str]) -> None:
