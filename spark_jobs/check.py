@@ -14,13 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orchard.blobs import keys
-from orchard.catalog import changes, datasets
+from orchard.catalog import builds, changes, datasets
 from orchard.catalog.connection import Document
 from orchard.checking import summary
 from orchard.checking.judging import Judging
 from orchard.checking.manifest import MANIFEST_SCHEMA, REFUSED_SCHEMA, census
 from orchard.checking.names import canonical_names, renamed_labels
 from orchard.errors import BadInput, TryAgain
+from orchard.names import NEWEST
 from orchard.program import Step, run
 from orchard.tasks import task as task_of
 from orchard.tasks.base import Limits, Task
@@ -53,22 +54,20 @@ def body(step: Step) -> dict[str, Any]:
     """Commit the version that this build's intake and the version before make together."""
     dataset = step.parameters["dataset"]
     intake = step.result_of("ingest")
-    newest = datasets.newest_version(step.documents, step.owner, dataset)
-    if intake["format"] == "newest":
-        if newest is None:
+    parent = _parent_of(step, dataset)
+    if intake["format"] == NEWEST:
+        if parent is None:
             raise BadInput(
                 "This project has no data yet", value=dataset, way_out="Import a folder first"
             )
-        return _finished(newest, "nothing was imported, it is the newest version as it is")
-    if newest is not None and newest["build_id"] == step.build_id:
-        newest = _parent_of(step, dataset, newest)
+        return _finished(parent, "nothing was imported, it is the newest version as it is")
     check = Check(
         step=step,
         task=task_of(step.parameters["task"]),
         dataset=dataset,
         intake=keys.intake(step.owner, step.build_id),
         work=f"{keys.build(step.owner, step.build_id)}/check",
-        parent=newest,
+        parent=parent,
     )
     step.blobs.delete(check.work)
     with session_of("check") as session:
@@ -219,10 +218,19 @@ def _commit(
     )
 
 
-def _parent_of(step: Step, dataset: str, version: Document) -> Document | None:
-    if version["parent"] is None:
-        return None
-    return datasets.get_version(step.documents, step.owner, dataset, version["parent"])
+def _parent_of(step: Step, dataset: str) -> Document | None:
+    """The version on which this build's own builds: the newest when the step ran first.
+
+    It is noted in the build's document, so that a build that is cleared later, when others have
+    committed versions of their own, gives its own version again.
+    """
+    if "parent" in step.build:
+        noted = step.build["parent"]
+        return noted and datasets.get_version(step.documents, step.owner, dataset, str(noted))
+    newest = datasets.newest_version(step.documents, step.owner, dataset)
+    version = newest["version"] if newest else None
+    builds.set_fields(step.documents, step.owner, step.build_id, parent=version)
+    return newest
 
 
 def _finished(version: Document, remark: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
-from orchard.catalog.connection import Document, Documents, translated
+from orchard.catalog.connection import Document, Documents, insert_once, translated
 from orchard.errors import NotFound
 
 
@@ -23,7 +23,10 @@ def commit_version(
     build_id: str,
     summary: dict[str, Any],
 ) -> Document:
-    """Make a version the newest of its data set. The same version again changes nothing.
+    """Make a version the newest of its data set, where its parent is the newest until then.
+
+    The same version again changes nothing, so a build that is repeated after others went on does
+    not bring its version to the front again.
 
     `version` is the hash of its manifest (16 hexadecimal digits). Readers see the version only
     by this document, so what lies in the store before is invisible.
@@ -45,14 +48,14 @@ def commit_version(
                     "created": now,
                 }
             )
-        # Not find_one_and_update: the local documents server forgets $setOnInsert there.
+        insert_once(
+            documents.datasets,
+            f"{owner}/{dataset}",
+            {"owner": owner, "project": project, "dataset": dataset, "newest": parent},
+        )
         documents.datasets.update_one(
-            {"_id": f"{owner}/{dataset}"},
-            {
-                "$set": {"newest": version, "changed": now},
-                "$setOnInsert": {"owner": owner, "project": project, "dataset": dataset},
-            },
-            upsert=True,
+            {"_id": f"{owner}/{dataset}", "newest": parent},
+            {"$set": {"newest": version, "changed": now}},
         )
         found = documents.versions.find_one({"_id": key})
     assert found is not None
@@ -72,6 +75,6 @@ def newest_version(documents: Documents, owner: str, dataset: str) -> Document |
     """The document of the newest version, or None where nothing was committed yet."""
     with translated():
         dataset_document = documents.datasets.find_one({"_id": f"{owner}/{dataset}"})
-    if dataset_document is None or "newest" not in dataset_document:
+    if dataset_document is None or dataset_document.get("newest") is None:
         return None
     return get_version(documents, owner, dataset, dataset_document["newest"])

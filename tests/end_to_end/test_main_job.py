@@ -77,7 +77,7 @@ def test_the_run_leaves_its_traces(airflow: Airflow, first: dict[str, Any]) -> N
         assert any(line.startswith(summary[:40]) for line in lines), (task_id, lines)
 
     path = f"/api/v2/dags/build_model/dagRuns/{run_id}/taskInstances/evaluate/links"
-    links = airflow.call("GET", path.replace("+", "%2B"))["extra_link_entries"]
+    links = airflow.call("GET", path.replace("+", "%2B"))["extra_links"]
     assert links["Report"].startswith(settings().tracking_uri)
 
     runs = httpx.post(
@@ -146,7 +146,10 @@ def test_two_runs_of_one_project_take_turns_and_another_owner_goes_on(
     two = airflow.trigger(form(PROJECT, str(data)))
     other = airflow.trigger(form(PROJECT, str(data), owner="second", endpoint="shapes-second"))
     wait_for(
-        lambda: any(one in line for line in airflow.log(two, "turn", 1)),
+        lambda: (
+            states(airflow, two)["turn"] == "up_for_reschedule"
+            and any(one in line for line in airflow.log(two, "turn", 1))
+        ),
         "the second run to say for which it waits",
         120,
         2,
