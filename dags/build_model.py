@@ -57,7 +57,8 @@ PARAMS = {
         5,
         type="integer",
         title="Search budget in minutes",
-        description="How long features and trials may take. The plan turns it into fixed work.",
+        description="How long the whole run may take, without the wait for an answer. The plan turns "
+        "it into fixed work; a budget below five minutes is a wish, because every step has to start.",
         minimum=1,
         maximum=240,
         section=SEARCH,

@@ -18,10 +18,12 @@ from orchard.preprocess import PREPROCESSING_VERSION
 
 MINUTES = (1, 240)
 SEED = 20241
-PREPARE_SHARE = 0.13
-TRIAL_SHARE = 0.07
-"""Shares of the minutes for features and for the search; the rest is reading, checking, evaluating,
-publishing and a reserve."""
+RESERVE_SECONDS = 240.0
+LEAST_SHARE = 0.2
+PREPARE_SHARE = 0.65
+"""Of the minutes, reading, checking, evaluating and publishing have a reserve that does not grow with
+them; the search has the rest, of small budgets at least a fifth. Of what the search has, features
+take the larger share and trials what is left."""
 
 FOLDS = 5
 SMALL_CLASS = 400
@@ -60,6 +62,7 @@ def make(
     minutes = float(parameters["minutes"])
     if not MINUTES[0] <= minutes <= MINUTES[1]:
         raise BadInput("The search budget must be 1 to 240 minutes", value=parameters["minutes"])
+    for_search = max(LEAST_SHARE * minutes * 60, minutes * 60 - RESERVE_SECONDS)
     table = costs or Costs()
     labels = sorted(name for name, counts in summary["labels"].items() if _trained(counts) > 0)
     if len(labels) < 2:
@@ -78,14 +81,14 @@ def make(
         summary=summary,
         cards=cards,
         samples=samples,
-        seconds=PREPARE_SHARE * minutes * 60 * table.cores,
+        seconds=PREPARE_SHARE * for_search * table.cores,
         minutes=minutes,
         gpus=gpus,
         costs=table,
         reasons=reasons,
     )
     work = _work(
-        TRIAL_SHARE * minutes * 60,
+        (1 - PREPARE_SHARE) * for_search,
         samples,
         len(labels),
         folds,
