@@ -85,9 +85,9 @@ def store(blobs: Blobs, dataset: str, count: int, side: int) -> None:
     rows.sort(key=lambda row: row["sample_id"])
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=MANIFEST_SCHEMA), buffer)
-    blobs.write(
-        f"{keys.version(OWNER, dataset, VERSION)}/manifest/part-0.parquet", buffer.getvalue()
-    )
+    version = keys.version(OWNER, dataset, VERSION)
+    blobs.write(f"{version}/manifest/part-0.parquet", buffer.getvalue())
+    blobs.write_json(f"{version}/summary.json", {"splits": {"train": count}})
 
 
 def make_build(blobs: Blobs, dataset: str, run: int, size: int) -> str:

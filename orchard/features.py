@@ -224,7 +224,6 @@ def _graph(blobs: Blobs, backbone: str) -> Graph:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        options.enable_cpu_mem_arena = False
         session = onnxruntime.InferenceSession(
             blobs.read(keys.backbone(backbone)), options, providers=["CPUExecutionProvider"]
         )

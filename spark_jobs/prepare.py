@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orchard import features
@@ -20,6 +20,7 @@ from orchard.blobs import keys
 from orchard.checking.manifest import MANIFEST_SCHEMA
 from orchard.program import Step, run
 from orchard.tasks import task as task_of
+from orchard.tasks.base import Task
 from spark_jobs import tables
 from spark_jobs.progress import counted, task_count
 from spark_jobs.session import cores, session_of
@@ -50,14 +51,18 @@ def _prepare(
     used = manifest.filter(F.col("split").isin(*_USED_SPLITS)).select(
         "sample_id", "segment", "offset", "length"
     )
+    splits = step.blobs.read_json(f"{version}/summary.json")["splits"]
+    pictures = sum(splits.get(split, 0) for split in _USED_SPLITS)
     missing = _missing(step, session, used, recipes)
-    pictures, total = used.count(), missing.count()
+    total = pictures if missing is None else missing.count()
     logger.info(
         "%s %ss: %s to compute, %s are there already",
         *(f"{pictures:,}", task.sample_word, f"{total:,}", f"{pictures - total:,}"),
     )
     started = time.monotonic()
-    computed, failed = _extract(step, session, task.sample_word, missing, total, task, recipes)
+    if missing is None:
+        missing = used.withColumn("wanted", _positions(recipes))
+    computed, failed = _extract(step, session, missing, total, task, recipes)
     seconds = time.monotonic() - started
     rate = total / seconds if total else 0.0
     return {
@@ -76,9 +81,12 @@ def _prepare(
 
 def _missing(
     step: Step, session: SparkSession, used: DataFrame, recipes: Sequence[features.Recipe]
-) -> DataFrame:
-    """The samples that lack features of any recipe; `wanted` has the positions of those recipes."""
-    every = F.array(*(F.lit(index) for index in range(len(recipes))))
+) -> DataFrame | None:
+    """The samples that lack features of any recipe; `wanted` has the positions of those recipes.
+
+    None where there are no features yet, so that all samples lack all of them.
+    """
+    every = _positions(recipes)
     there: DataFrame | None = None
     for index, recipe in enumerate(recipes):
         folder = keys.features(step.owner, recipe.feature_key)
@@ -96,7 +104,7 @@ def _missing(
         )
         there = found if there is None else there.unionByName(found)
     if there is None:
-        return used.withColumn("wanted", every)
+        return None
     complete = there.groupBy("sample_id").agg(F.collect_set("index").alias("there"))
     lacking = F.when(F.col("there").isNull(), every).otherwise(F.array_except(every, "there"))
     return (
@@ -107,13 +115,16 @@ def _missing(
     )
 
 
+def _positions(recipes: Sequence[features.Recipe]) -> Column:
+    return F.array(*(F.lit(index) for index in range(len(recipes))))
+
+
 def _extract(
     step: Step,
     session: SparkSession,
-    word: str,
     missing: DataFrame,
     total: int,
-    task: Any,
+    task: Task,
     recipes: Sequence[features.Recipe],
 ) -> tuple[int, int]:
     """Run the backbones; gives rows of features and how many samples failed."""
@@ -121,7 +132,7 @@ def _extract(
         return 0, 0
     extraction = features.Extraction(task, step.blobs, step.owner, tuple(recipes))
     tasks = task_count(total, cores(session), _MOST_PICTURES_A_TASK)
-    with counted(session, f"{word}s prepared", total) as count:
+    with counted(session, f"{task.sample_word}s prepared", total) as count:
 
         def extracted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return features.extracted(batches, extraction, count)
