@@ -30,7 +30,7 @@ from trainers.search import Measure, Outcome, Record, halve, rungs_of
 logger = logging.getLogger(__name__)
 
 Array = NDArray[np.float32]
-RANK = 512
+LEAST_RANK, MOST_RANK = 256, 1024
 PATIENCE = 12
 EVERY = 2
 DISTANCE = 0.02
@@ -87,10 +87,11 @@ def search(
     started = time.monotonic()
     drawn = list(candidates) if candidates is not None else draw(int(work["candidates"]), seed)
     known = bases.moments(features)
+    rank = max(LEAST_RANK, min(MOST_RANK, features.count))
     made: dict[Recipe, Basis] = {}
     for recipe in sorted({candidate.recipe for candidate in drawn}):
         made[recipe] = bases.make_basis(
-            features, known, layout, recipe, rank=RANK, seed=seed, folder=folder
+            features, known, layout, recipe, rank=rank, seed=seed, folder=folder
         )
     logger.info(
         "%d samples in %d views, %d features turned into at most %d coordinates, %.1f s",

@@ -18,11 +18,10 @@ class Candidate:
     Attributes:
         recipe: blocks, pooling and standardisation of its features.
         hidden: hidden units; 0 is a linear head.
-        optimiser: "momentum" (Nesterov) or "novograd", both with decoupled weight decay.
+        optimiser: "momentum" (Nesterov) or "novograd", both on preconditioned coordinates.
         learning_rate: of the first epochs; it falls with 1 / sqrt(1 + epoch / 20).
-        weight_decay: share of a weight that is taken off an epoch, per learning rate.
-        whitening: 0 keeps the coordinates' variances, 1 makes them equal.
-        components: share of the leading directions that is used, in (0, 1].
+        weight_decay: factor of half the squared length of the weights on coordinates, whose samples
+            have a mean squared length of 1.
         label_smoothing: share of the target that is spread over all classes.
         mixup: strength a of Beta(a, a), from which an epoch's mixing share is drawn; 0 is none.
         class_weights: whether classes count the same, however many samples they have.
@@ -32,10 +31,8 @@ class Candidate:
     recipe: Recipe = field(default_factory=Recipe)
     hidden: int = 0
     optimiser: str = "momentum"
-    learning_rate: float = 20.0
-    weight_decay: float = 3e-4
-    whitening: float = 0.2
-    components: float = 1.0
+    learning_rate: float = 1.0
+    weight_decay: float = 5e-5
     label_smoothing: float = 0.1
     mixup: float = 0.2
     class_weights: bool = False
@@ -52,12 +49,13 @@ HIDDEN_UNITS = 64
 HIDDEN_SHARE = 0.2
 NOVOGRAD_SHARE = 0.25
 RANGES = {
-    ("momentum", False): ((8.0, 40.0), (1e-5, 3e-3)),
-    ("momentum", True): ((0.3, 3.0), (1e-5, 1e-2)),
-    ("novograd", False): ((0.2, 1.0), (1e-3, 0.1)),
-    ("novograd", True): ((0.05, 0.4), (1e-3, 0.1)),
+    ("momentum", False): (0.3, 2.0),
+    ("momentum", True): (0.1, 1.0),
+    ("novograd", False): (0.03, 0.2),
+    ("novograd", True): (0.03, 0.2),
 }
-"""(Optimiser, whether there are hidden units) → range of the learning rate and of the weight decay, both drawn evenly in logarithm."""
+"""(Optimiser, whether there are hidden units) → range of the learning rate."""
+WEIGHT_DECAYS = (5e-6, 1e-3)
 
 RECIPES: tuple[Recipe, ...] = (
     Recipe("all", "both", "feature"),
@@ -80,15 +78,13 @@ def _draw_one(generator: np.random.Generator, recipes: Sequence[Recipe]) -> Cand
     recipe = recipes[int(generator.integers(len(recipes)))]
     hidden = HIDDEN_UNITS if generator.random() < HIDDEN_SHARE else 0
     optimiser = "novograd" if generator.random() < NOVOGRAD_SHARE else "momentum"
-    rates, decays = RANGES[optimiser, hidden > 0]
+    rates = RANGES[optimiser, hidden > 0]
     return Candidate(
         recipe=recipe,
         hidden=hidden,
         optimiser=optimiser,
         learning_rate=_log_uniform(generator, *rates),
-        weight_decay=_log_uniform(generator, *decays),
-        whitening=round(float(generator.uniform(0.0, 0.4)), 2),
-        components=float(generator.choice([0.5, 1.0])),
+        weight_decay=_log_uniform(generator, *WEIGHT_DECAYS),
         label_smoothing=float(generator.choice([0.0, 0.05, 0.1])),
         mixup=float(generator.choice([0.0, 0.2, 0.5])),
         class_weights=bool(generator.random() < 0.25),
