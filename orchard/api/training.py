@@ -25,6 +25,9 @@ _WORDS = {
     _WAITING: "asks a person",
 }
 _ENDED = {"success", "failed"}
+_CONSIDER_SECONDS = 3.0
+"""How long a question stands before it is answered from here: Airflow takes a task that is answered
+before its executor has reported the asking for one that was killed, and asks again."""
 
 
 @dataclass
@@ -70,17 +73,21 @@ def watch(
         answer: "Approve" or "Reject" to answer the question; None leaves it to a person.
     """
     begun = time.monotonic()
-    answered = False
+    asked_at: float | None = None
     with Airflow.connected() as airflow:
         while True:
             instances = _patiently(airflow, watched.run_id)
             for instance in instances:
                 if _changed(watched, instance):
                     _say(airflow, watched, instance, time.monotonic() - begun, say)
-            if not answered and answer and watched.tasks.get("approve") == _WAITING:
+            if watched.tasks.get("approve") != _WAITING:
+                asked_at = None
+            elif answer and asked_at is None:
+                asked_at = time.monotonic()
+            elif answer and asked_at and time.monotonic() - asked_at >= _CONSIDER_SECONDS:
                 airflow.answer(watched.run_id, answer)
                 say(f"[{time.monotonic() - begun:6.1f} s] approve   answered: {answer}")
-                answered = True
+                asked_at = float("inf")
             run = airflow.run(watched.run_id)
             watched.seconds = time.monotonic() - begun
             if run["state"] in _ENDED:
