@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUN := $(BIN)/python -m orchard
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: help environment test-environment demo up down status clean train test lint lock
+.PHONY: help environment test-environment bench-environment demo up down status clean train test lint lock
 
 help: ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -25,9 +25,16 @@ help: ## Show this help
 	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-test.lock
 	touch $@
 
+.bench-venv/.installed: .venv/.uv bench/requirements.lock
+	$(BIN)/uv venv -q --clear --python $(PYTHON) .bench-venv
+	$(BIN)/uv pip install -q --python .bench-venv/bin/python --require-hashes -r bench/requirements.lock
+	touch $@
+
 environment: .venv/.installed ## Make the Python environment from the lock
 
 test-environment: .venv/.test-installed ## The same with the tools for tests
+
+bench-environment: .bench-venv/.installed ## The environment of the peers that bench/ measures
 
 demo: environment ## The main job: from sample pictures to an answering endpoint
 	$(RUN) demo
