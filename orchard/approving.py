@@ -8,6 +8,10 @@ from typing import Any
 
 from orchard.names import OBJECTIVES
 
+NO_COMMON_GROUND = (
+    "the new model and the champion have no class in common, so that neither can be called better"
+)
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -23,7 +27,8 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
     Args:
         parameters: the build's `approval`, `objective`, `floor` and `margin`.
         facts: what evaluate found: `metrics` and `champion` (None, or with `metrics`, and
-            `challenger_metrics` where the two are compared on a part of the test split only).
+            `challenger_metrics` where the two are compared on a part of the test split only; both
+            None where that part is empty).
     """
     objective = parameters["objective"]
     name = OBJECTIVES[objective]
@@ -36,7 +41,9 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
     if parameters["approval"] == "champion":
         champion = facts.get("champion")
         if not champion:
-            return Decision(True, "there is no champion yet")
+            return Decision(True, "there is no other model in service to compare with")
+        if champion["metrics"] is None:
+            return Decision(False, NO_COMMON_GROUND)
         margin = float(parameters["margin"])
         figure = float(champion.get("challenger_metrics", facts["metrics"])[objective])
         best = float(champion["metrics"][objective])
@@ -53,7 +60,8 @@ def question(
 ) -> tuple[str, str]:
     """Subject and Markdown body of the question to a person."""
     metrics = facts["metrics"]
-    champion = (facts.get("champion") or {}).get("metrics", {})
+    compared = facts.get("champion") or {}
+    champion = compared.get("metrics") or {}
     rows = ["| on the test split | this model | champion |", "|---|---|---|"]
     for name, value in metrics.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -66,6 +74,7 @@ def question(
             "",
             *rows,
             "",
+            *([f"Note: {NO_COMMON_GROUND}.", ""] if compared and not champion else []),
             f"[Read the report]({report_url})" if report_url else "",
             "",
             "*Approve* puts it into service. *Reject*, or no answer in "

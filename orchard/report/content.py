@@ -110,15 +110,19 @@ def text(report: Mapping[str, Any]) -> str:
 
 
 def champion_facts(report: Mapping[str, Any]) -> Json | None:
-    """What the approval needs of the champion: `metrics` on common ground, and the challenger's there."""
+    """What the approval needs of the champion: `metrics` on common ground, and the challenger's there.
+
+    Both are None where champion and challenger have no class in common; the whole is None where
+    there is no champion to compare with.
+    """
     compared = report["champion"]
-    if compared is None or compared["champion"] is None:
+    if compared is None:
         return None
     return {
         "bundle": compared["bundle"],
         "metrics": compared["champion"],
         "challenger_metrics": compared["challenger"],
-        **compared["champion"],
+        **(compared["champion"] or {}),
         **{name: compared[name] for name in ("common_samples", "gained", "lost", "p_value")},
     }
 

@@ -86,7 +86,7 @@ def run(operator: Approval) -> Any:
     [
         (0.9, None, "floor", "0.900 reaches the floor of 0.800"),
         (0.9, 0.85, "champion", "0.900 against the champion's 0.850"),
-        (0.2, None, "champion", "no champion yet"),
+        (0.2, None, "champion", "no other model in service"),
     ],
 )
 def test_it_decides_for_the_model(

@@ -217,11 +217,20 @@ def test_the_decision_rests_on_common_ground(bundle: bundles.Bundle, tmp_path: P
     assert not decision.approved  # on the pictures both can know they are equally good
 
 
-def test_no_common_ground_leaves_no_champion(bundle: bundles.Bundle, tmp_path: Path) -> None:
+def test_without_common_ground_nothing_replaces_the_champion(
+    bundle: bundles.Bundle, tmp_path: Path
+) -> None:
     own = scores()
     other = replace(own, labels=("p", "q", "r", "s"), truth=np.full(40, -1))
     report = make(bundle, tmp_path, comparison={"bundle": "f" * 16, **compare(CHOSEN, own, other)})
-    assert content.champion_facts(report) is None
+    facts = {"metrics": report["figures"], "champion": content.champion_facts(report)}
+    parameters = {"objective": "accuracy", "approval": "champion", "margin": 0.0}
+    decision = approving.decide(parameters, facts)
+    assert decision is not None
+    assert not decision.approved
+    assert "no class in common" in decision.reason
+    asked = {**parameters, "project": "colours", "endpoint": "colours", "wait_hours": 1}
+    assert "no class in common" in approving.question(asked, facts, "")[1]
     assert "no class in common" in Page(page.render(report, {})).text
 
 
