@@ -29,7 +29,8 @@ class Airflow:
     def connected(cls) -> Iterator[Airflow]:
         """Log in with the installation's account. Raises TryAgain where Airflow does not answer."""
         user, password = login()
-        with httpx.Client(base_url=settings().airflow_url, timeout=60) as client:
+        # A proxy of the environment is for the world outside, not for the installation's servers.
+        with httpx.Client(base_url=settings().airflow_url, timeout=60, trust_env=False) as client:
             airflow = cls(client)
             answer = airflow.call(
                 "POST", "/auth/token", json={"username": user, "password": password}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,8 +60,3 @@ def _generate(folder: Path, count: int, seed: int) -> None:
     subprocess.run(
         [*command, "--count", str(count), "--seed", str(seed)], cwd=REPOSITORY, check=True
     )
-
-
-def as_json(figures: dict[str, Any]) -> str:
-    """Figures as one JSON text."""
-    return json.dumps(figures, indent=1, ensure_ascii=False, default=str)

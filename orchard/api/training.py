@@ -76,7 +76,7 @@ def watch(
     asked_at: float | None = None
     with Airflow.connected() as airflow:
         while True:
-            instances = _patiently(airflow, watched.run_id)
+            instances = _in_order(airflow, watched.run_id)
             for instance in instances:
                 if _changed(watched, instance):
                     _say(airflow, watched, instance, time.monotonic() - begun, say)
@@ -92,7 +92,7 @@ def watch(
             watched.seconds = time.monotonic() - begun
             if run["state"] in _ENDED:
                 watched.state = run["state"]
-                for instance in _patiently(airflow, watched.run_id):
+                for instance in _in_order(airflow, watched.run_id):
                     if _changed(watched, instance):
                         _say(airflow, watched, instance, watched.seconds, say)
                 return watched
@@ -121,7 +121,7 @@ def failure_of(watched: Watched) -> OrchardError:
     return OrchardError("The run failed", value=watched.run_id)
 
 
-def _patiently(airflow: Airflow, run_id: str) -> list[dict[str, Any]]:
+def _in_order(airflow: Airflow, run_id: str) -> list[dict[str, Any]]:
     instances = airflow.task_instances(run_id)
     return sorted(instances, key=lambda each: (each["start_date"] or "~", each["map_index"]))
 

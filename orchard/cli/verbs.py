@@ -49,9 +49,10 @@ def demo(given: Given) -> Any:
     """Run the main job."""
     from orchard.api import demo as demos
 
-    conditions = control.up(_say(given))
+    control.up(_say(given), class_archive=False)
     figures = demos.demo(_say(given), count=given.count, minutes=given.minutes)
     _figures(given, figures)
+    conditions = control.up(_say(given))
     _table(given, conditions)
     return figures
 

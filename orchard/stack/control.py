@@ -16,10 +16,9 @@ from pathlib import Path
 
 import psutil
 
-from orchard.blobs import Blobs, keys
 from orchard.errors import OrchardError, TryAgain
 from orchard.settings import REPOSITORY, Settings, settings
-from orchard.stack import java, processes, state
+from orchard.stack import java, preparing, processes, state
 from orchard.stack.servers import (
     Server,
     airflow_environment,
@@ -47,17 +46,20 @@ class Condition:
     pid: int | None
 
 
-def up(say: Say = print) -> list[Condition]:
+def up(say: Say = print, *, class_archive: bool = True) -> list[Condition]:
     """Start what is not running, wait until all answer. What runs is left alone.
+
+    Args:
+        class_archive: also begin to make Spark's class archive by the side, where it is missing.
 
     Raises:
         OrchardError: a server does not come up; the end of its log is shown.
     """
     with _lock(settings().home):
-        return _up(say)
+        return _up(say, class_archive)
 
 
-def _up(say: Say) -> list[Condition]:
+def _up(say: Say, class_archive: bool) -> list[Condition]:
     home = settings().home
     running = _recorded(home)
     alive = {name for name, process in running.items() if process is not None}
@@ -65,15 +67,22 @@ def _up(say: Say) -> list[Condition]:
     secrets = state.load_secrets(home)
     current = _configure(home, ports)
     environment = {**os.environ, **_environment(current, ports, secrets)}
-    _first_time(current, environment, say)
+    preparing.folders(current)
+    write_airflow_password(current, secrets)
     listed = servers(current, ports)
-    for server in listed:
-        if server.name in alive and _answers_within(server, 3.0):
-            continue
+    wanted = [each for each in listed if not (each.name in alive and _answers_within(each, 3.0))]
+    airflow = [each for each in wanted if each.name.startswith("airflow")]
+    for server in wanted:
+        if server not in airflow:
+            _start(server, home, environment, say)
+    preparing.airflow_database(current, environment, say)
+    for server in airflow:
         _start(server, home, environment, say)
-    _backbones(current, environment, say)
+    preparing.backbones(current, environment, say)
     for server in listed:
         _wait(server, home, say)
+    if class_archive:
+        preparing.class_archive(current, environment, say)
     return status()
 
 
@@ -142,75 +151,17 @@ def _environment(
         # Airflow renames its processes; without this that would wipe the marks they are found by.
         "SPT_NOENV": "1",
         "GIT_PYTHON_REFRESH": "quiet",
+        # The servers ask each other directly, whatever proxy leads to the world outside.
+        **_without_proxy(),
         **airflow_environment(current, ports, secrets),
         processes.HOME_MARK: str(current.home),
     }
 
 
-def _first_time(current: Settings, environment: dict[str, str], say: Say) -> None:
-    """Make folders and databases where they are missing."""
-    for folder in ("documents", "mlflow", "airflow", "imports", "serving", "blobs", "logs"):
-        (current.home / folder).mkdir(parents=True, exist_ok=True)
-    write_airflow_password(current, state.load_secrets(current.home))
-    marker = current.home / "airflow" / ".migrated"
-    if not marker.exists():
-        say("Preparing Airflow's database")
-        _run_tool(["airflow", "db", "migrate"], environment, current.home / "logs" / "migrate.log")
-        marker.touch()
-    archive = current.home / "spark" / "classes.jsa"
-    if not archive.exists() and not processes.belonging(current.home, "class-archive"):
-        say("Preparing Spark's class archive, once (starts Spark faster from then on)")
-        log = current.home / "logs" / "class_archive.log"
-        subprocess.Popen(
-            [sys.executable, "-m", "spark_jobs.class_archive"],
-            cwd=REPOSITORY,
-            env={**environment, processes.SERVER_MARK: "class-archive"},
-            stdin=subprocess.DEVNULL,
-            stdout=log.open("wb"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-
-def _backbones(current: Settings, environment: dict[str, str], say: Say) -> None:
-    """Put the backbones' feature graphs into the store, where they are missing."""
-    blobs = Blobs(current.blobs_root)
-    complete = f"{keys.SHARED}/backbones.json"
-    if blobs.exists(complete):
-        return
-    say("Preparing the pretrained backbones, once")
-    folder = current.home / "backbones"
-    _run_tool(
-        [sys.executable, "-m", "trainers", "backbones", "--folder", str(folder)],
-        environment,
-        current.home / "logs" / "backbones.log",
-    )
-    names = []
-    for path in sorted(folder.glob("*.*")):
-        blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
-        names.append(path.name)
-    blobs.write_json(complete, names)
-    shutil.rmtree(folder)
-
-
-def _run_tool(command: list[str], environment: dict[str, str], log: Path) -> None:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    executable = shutil.which(command[0], path=environment["PATH"]) or command[0]
-    with log.open("wb") as output:
-        done = subprocess.run(
-            [executable, *command[1:]],
-            cwd=REPOSITORY,
-            env={**environment, processes.SERVER_MARK: "tool"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-    if done.returncode != 0:
-        raise OrchardError(
-            f"{' '.join(command[:4])} failed",
-            value=_tail(log),
-            way_out=f"The whole log is {log}",
-        )
+def _without_proxy() -> dict[str, str]:
+    given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    value = f"{given},127.0.0.1,localhost".strip(",")
+    return {"no_proxy": value, "NO_PROXY": value}
 
 
 def _start(server: Server, home: Path, environment: dict[str, str], say: Say) -> None:
@@ -239,13 +190,13 @@ def _wait(server: Server, home: Path, say: Say) -> None:
         if _recorded(home).get(server.name) is None:
             raise OrchardError(
                 f"{server.name} ended while it was starting",
-                value=_tail(home / "logs" / f"{server.name}.log"),
+                value=preparing.tail(home / "logs" / f"{server.name}.log"),
                 way_out=f"The whole log is {home / 'logs' / (server.name + '.log')}",
             )
         if time.monotonic() > deadline:
             raise TryAgain(
                 f"{server.name} does not answer after {_READY_SECONDS:.0f} s",
-                value=_tail(home / "logs" / f"{server.name}.log"),
+                value=preparing.tail(home / "logs" / f"{server.name}.log"),
             )
         time.sleep(0.2)
 
@@ -280,7 +231,7 @@ def _condition(server: Server, process: psutil.Process | None, home: Path) -> Co
         detail = (
             reason
             if reason == "not started"
-            else f"ended; {_tail(home / 'logs' / (server.name + '.log'), 1)}"
+            else f"ended; {preparing.tail(home / 'logs' / (server.name + '.log'), 1)}"
         )
         return Condition(server.name, False, detail, server.address, None)
     if not server.alive():
@@ -309,12 +260,6 @@ def _code_version() -> str:
         check=False,
     )
     return done.stdout.strip() or "unknown"
-
-
-def _tail(log: Path, lines: int = 8) -> str:
-    if not log.exists():
-        return "no log"
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
 @contextlib.contextmanager

@@ -16,6 +16,8 @@ from orchard.stack.state import Secrets
 
 _BIN = Path(sys.executable).parent
 _LOOPBACK = "127.0.0.1"
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Asks past a proxy of the environment, which cannot reach loopback."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _connects(port: int) -> bool:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with _DIRECT.open(url, timeout=5) as answer:
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError, ValueError):
         return False
@@ -164,7 +166,7 @@ def _answers(url: str) -> bool:
 
 def _airflow_part(url: str, part: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/api/v2/monitor/health", timeout=5) as answer:
+        with _DIRECT.open(f"{url}/api/v2/monitor/health", timeout=5) as answer:
             return bool(json.load(answer)[part]["status"] == "healthy")
     except (OSError, urllib.error.URLError, ValueError, KeyError, TypeError):
         return False

@@ -42,6 +42,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "ORCHARD_HOME": str(home),
             "ORCHARD_FIXED_PORTS": "false",
             "ORCHARD_RETRY_SECONDS": "1",
+            "ORCHARD_CODE_VERSION": "tests",
             "ORCHARD_RETRAIN_CRON": "* * * * *",
             "PYTHONPATH": str(REPOSITORY),
         }.items():
