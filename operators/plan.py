@@ -14,7 +14,7 @@ from orchard.errors import BadInput, OrchardError
 class Plan(BaseOperator):
     """Choose the branches of a build and record the fixed work of each.
 
-    Returns one {"index", "title"} a branch, over which the trials are mapped.
+    Returns one {"index", "title", "gpus"} a branch, over which the trials are mapped.
     """
 
     def execute(self, context: Any) -> list[dict[str, Any]]:
@@ -39,6 +39,6 @@ class Plan(BaseOperator):
             sum(plan["seconds"].values()),
         )
         return [
-            {"index": index, "title": branch["title"]}
+            {"index": index, "title": branch["title"], "gpus": int(branch.get("gpus", 0))}
             for index, branch in enumerate(plan["branches"])
         ]

@@ -40,7 +40,7 @@ PLAN = {
     "version": "0" * 16,
     "branches": [
         {"title": "Lite0 · 224 px", "seconds": 20.0},
-        {"title": "Lite1 · 240 px", "seconds": 30.0},
+        {"title": "Lite1 · 240 px", "seconds": 30.0, "gpus": 1},
     ],
     "reasons": ["small classes"],
     "seconds": {"prepare": 10.0, "trial": 50.0},
@@ -54,8 +54,8 @@ def test_the_plan_s_branches_become_trials(
     operator = Plan(task_id="plan")
     told = listen(operator)
     assert operator.execute(context_of()) == [
-        {"index": 0, "title": "Lite0 · 224 px"},
-        {"index": 1, "title": "Lite1 · 240 px"},
+        {"index": 0, "title": "Lite0 · 224 px", "gpus": 0},
+        {"index": 1, "title": "Lite1 · 240 px", "gpus": 1},
     ]
     assert told.lines[0] == "small classes"
     assert "estimated 60 s in all" in told.lines[-1]
