@@ -18,6 +18,9 @@ from orchard.publishing import tokens
 from orchard.settings import settings
 from orchard.tasks import task
 
+_LATER = (429, 500, 503)
+"""The request was sound: the service is busy, met a fault, or has no model at the moment."""
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -33,7 +36,7 @@ def predict(endpoint: str, sample: Path) -> Prediction:
     Raises:
         NotFound: no such endpoint, or its token is not on this machine.
         BadInput: the file cannot be read, or the service refused it (its own sentence).
-        TryAgain: the service does not answer.
+        TryAgain: the service does not answer, or is busy.
     """
     deployment = deployments.get(documents(), settings().owner, endpoint)
     try:
@@ -53,16 +56,19 @@ def predict(endpoint: str, sample: Path) -> Prediction:
     address = f"{settings().service_url}/rpc/2.0/ai_custom/v1/{kind.service_segment}/{endpoint}"
     body = {kind.service_field: base64.b64encode(payload).decode()}
     try:
-        answer = httpx.post(address, params={"access_token": token}, json=body, timeout=60)
-    except httpx.HTTPError as error:
+        answer = httpx.post(
+            address, params={"access_token": token}, json=body, timeout=60, trust_env=False
+        )
+        told = json.loads(answer.content)
+    except (httpx.HTTPError, ValueError) as error:
         raise TryAgain(
             "The prediction service does not answer",
             value=f"{settings().service_url}: {error}",
             way_out="Look at `make status`; `make up` starts it",
         ) from error
-    told = json.loads(answer.content)
     if "error_code" in told:
-        raise BadInput(f"The service refused this: {told['error_code']} {told['error_msg']}")
+        kind_of_error = TryAgain if answer.status_code in _LATER else BadInput
+        raise kind_of_error(f"The service refused this: {told['error_code']} {told['error_msg']}")
     return Prediction(told, _curl(address, kind.service_field, sample, token_file))
 
 

@@ -12,8 +12,8 @@ from orchard.program import read_result
 from orchard.settings import settings
 
 
-def report(project: str) -> dict[str, Any]:
-    """Figures of the last build that was published, or else of the last one.
+def report(project: str, build_id: str | None = None) -> dict[str, Any]:
+    """Figures of a build; by default of the last that was published, or else of the last one.
 
     Always has `task`, `data_version`, `test_samples`, `accuracy`, `macro_f1`, `seconds` (trigger to
     answering, the wait for a person left out; None before that), `endpoint` and `bundle` where the
@@ -21,7 +21,10 @@ def report(project: str) -> dict[str, Any]:
     """
     owner = settings().owner
     known = projects.get(documents(), owner, project)
-    build = builds.newest(documents(), owner, project)
+    if build_id is None:
+        build = builds.newest(documents(), owner, project)
+    else:
+        build = builds.get(documents(), owner, build_id)
     if build is None:
         raise NotFound("The project has no build yet", value=project)
     blobs = Blobs(settings().blobs_root)

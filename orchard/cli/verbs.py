@@ -96,7 +96,7 @@ def train(given: Given) -> Any:
         raise training.failure_of(watched)
     if not watched.published:
         say("The model was not put into service; what was in service stays")
-    figures = reports.report(given.project)
+    figures = reports.report(given.project, watched.build_id)
     _figures(given, figures)
     return figures
 
