@@ -16,6 +16,7 @@ from orchard.blobs import Blobs, keys
 from orchard.bundle import Bundle
 from orchard.errors import BadInput, OrchardError
 from orchard.tasks import task as task_of
+from orchard.tasks.base import Limits
 
 _INPUT = "input"
 _OUTPUT = "scores"
@@ -61,19 +62,23 @@ class Model:
         bundle: from `orchard.bundle.read`.
         threads: threads that work on one call.
         batch: samples that go through the graph at once; it bounds the memory.
+        limits: what `input_of` takes; by default what a task takes.
     """
 
-    def __init__(self, bundle: Bundle, threads: int = 1, batch: int = 8) -> None:
+    def __init__(
+        self, bundle: Bundle, threads: int = 1, batch: int = 8, limits: Limits | None = None
+    ) -> None:
         self.bundle = bundle
         self.task = task_of(bundle.task)
         self._operations = bundle.preprocessing
         preprocess.validate(self._operations)
         self._graph = Graph(bundle.model, threads)
         self._batch = batch
+        self._limits = limits
 
     def input_of(self, payload: bytes) -> NDArray[np.float32]:
         """Bytes of a sample → the graph's input of one sample, (3, H, W)."""
-        return preprocess.apply(self._operations, self.task.decode(payload))
+        return preprocess.apply(self._operations, self.task.decode(payload, self._limits))
 
     def predict(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         """Inputs (N, 3, H, W) → scores (N, K), a batch at a time."""
@@ -113,7 +118,11 @@ class Model:
 
     def verify(self) -> float:
         """Run the golden vectors. Returns the largest difference of a score; raises OrchardError."""
-        return bundles.check_golden(self.bundle.folder, self.input_of, self._graph)
+        return bundles.check_golden(
+            self.bundle.folder,
+            lambda payload: preprocess.apply(self._operations, self.task.decode(payload)),
+            self._graph,
+        )
 
 
 def golden_vectors(

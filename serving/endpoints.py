@@ -22,6 +22,7 @@ from typing import Any
 from orchard import deployment_file
 from orchard.errors import BadInput, OrchardError
 from orchard.inference import Model
+from orchard.tasks.base import Limits
 from serving.model import load
 
 logger = logging.getLogger(__name__)
@@ -75,10 +76,17 @@ class Endpoints:
     Args:
         root: the serving folder.
         changed: called on the watcher's thread after each look that changed something.
+        limits: those of a request's sample.
     """
 
-    def __init__(self, root: Path, changed: Callable[[Endpoints], None] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        changed: Callable[[Endpoints], None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         self._root = root
+        self._limits = limits
         self._changed = changed
         self._live: dict[str, Deployment] = {}
         self._seen: dict[str, tuple[int, int, int]] = {}
@@ -191,7 +199,7 @@ class Endpoints:
     def _model(self, endpoint: str, bundle: str, task: str) -> Model:
         model = self._models.get(bundle)
         if model is None:
-            model = load(self._root / endpoint / "bundles" / bundle, bundle)
+            model = load(self._root / endpoint / "bundles" / bundle, bundle, self._limits)
             self._models[bundle] = model
         if model.task.name != task:
             raise BadInput(f"The bundle {bundle} is for another task", value=model.task.name)

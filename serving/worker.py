@@ -52,12 +52,14 @@ def main() -> int:
 
     from prometheus_client import multiprocess
 
+    from orchard.tasks.base import Limits
     from serving.application import Service, create
     from serving.endpoints import Endpoints
     from serving.status import Status
 
     status = Status(given.state, given.number)
-    endpoints = Endpoints(settings().serving_root, status.write)
+    limits = Limits(maximum_pixels=settings().maximum_pixels)
+    endpoints = Endpoints(settings().serving_root, status.write, limits)
     service = Service(settings(), endpoints, status)
     config = uvicorn.Config(
         create(service),

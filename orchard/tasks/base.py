@@ -140,8 +140,11 @@ class Task(ABC):
         """The annotation with class names replaced as `names` says."""
 
     @abstractmethod
-    def decode(self, payload: bytes) -> NDArray[np.uint8]:
-        """Bytes of an accepted sample → what preprocessing takes (pictures: (H, W, 3) RGB)."""
+    def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[np.uint8]:
+        """Bytes of a sample → what preprocessing takes (pictures: (H, W, 3) RGB).
+
+        Raises BadInput for bytes that are no sample, or above the limits (default: `Limits()`).
+        """
 
     @abstractmethod
     def metrics(self, scores: Scores) -> dict[str, Json]:

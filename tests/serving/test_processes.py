@@ -19,11 +19,11 @@ from tests.serving.test_switching import wait_for
 PATH = "/rpc/2.0/ai_custom/v1/classification/"
 
 
-def ask(url: str, endpoint: str = "colours", colour: str = "red") -> httpx.Response:
+def ask(url: str, payload: bytes | None = None) -> httpx.Response:
     return httpx.post(
-        f"{url}{PATH}{endpoint}",
+        f"{url}{PATH}colours",
         params={"access_token": TOKEN},
-        content=picture(colour),
+        content=payload or picture("red"),
         headers={"Content-Type": "image/png"},
         timeout=60.0,
         trust_env=False,
@@ -122,3 +122,15 @@ def test_a_slow_or_broken_upload_holds_nobody_up(tmp_path: Path) -> None:
 
 def metrics(url: str) -> str:
     return httpx.get(f"{url}/metrics", trust_env=False, timeout=60.0).text
+
+
+def test_the_largest_number_of_pixels_is_a_setting(tmp_path: Path) -> None:
+    root = tmp_path / "serving"
+    deploy(root, "colours", [(make_bundle(root / "colours" / "bundles"), 1)])
+    log = tmp_path / "service.log"
+    with servers.service(root, log, processes=1, maximum_pixels=1200) as server:
+        assert ask(server.url, picture("red", (40, 30))).status_code == 200
+        refused = ask(server.url, picture("red", (40, 31)))
+    assert refused.status_code == 413
+    assert refused.json()["error_code"] == 336004
+    assert "pixels" in refused.json()["error_msg"]

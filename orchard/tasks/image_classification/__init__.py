@@ -48,10 +48,10 @@ class ImageClassification(Task):
     def renamed(self, annotation: Any, names: Mapping[str, str]) -> Any:
         return labels.renamed(annotation, names)
 
-    def decode(self, payload: bytes) -> NDArray[np.uint8]:
+    def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[np.uint8]:
         from orchard.decode import decode_picture
 
-        return decode_picture(payload)
+        return decode_picture(payload, (limits or Limits()).maximum_pixels)
 
     def bands(self, fingerprint: bytes) -> tuple[int, ...]:
         from orchard.tasks.image_classification.fingerprint import bands
