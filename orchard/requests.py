@@ -10,6 +10,7 @@ from orchard.catalog import changes, datasets, deployments, projects
 from orchard.catalog.connection import Documents
 from orchard.errors import BadInput
 from orchard.names import NEWEST
+from orchard.sources.locate import refuse_login
 from orchard.tasks import task_names
 
 
@@ -67,10 +68,11 @@ def _has_data(documents: Documents, owner: str, project: str) -> bool:
 
 
 def data_of(location: str) -> dict[str, str]:
-    """Where the data are, as kind and location."""
+    """Where the data are, as kind and location. Raises BadInput for an address with a login in it."""
     if location == NEWEST:
         return {"kind": NEWEST, "location": ""}
     if "://" in location:
+        refuse_login(location)  # before it is kept anywhere
         return {"kind": "uri", "location": location}
     kind = "folder" if Path(location).is_dir() else "archive"
     return {"kind": kind, "location": location}

@@ -50,10 +50,19 @@ def body(step: Step) -> dict[str, Any]:
             IntakeWriter(step.blobs, step.owner, step.build_id, step.attempt) as intake,
             SegmentWriter(step.blobs, step.owner, dataset, step.settings.segment_bytes) as segments,
         ):
+            storing = _Storing(intake, segments, taken)
             for prefix, location in wanted:
                 intake.prefix = prefix
-                with _open(location, step.settings, workspace) as located:
-                    _take_in(located, str(step.parameters["task"]), intake, segments, taken)
+                with contextlib.ExitStack() as opened:
+                    try:
+                        place = opened.enter_context(_open(location, step.settings, workspace))
+                        found = _recognised(place, str(step.parameters["task"]), taken)
+                    except BadInput as error:
+                        if not prefix:
+                            raise
+                        storing.leave_out(location, error)
+                        continue
+                    storing.store(*found)
             counts = intake.counts
             if wanted and counts["files"] == 0:
                 raise BadInput(
@@ -153,14 +162,10 @@ class _Taken:
         }
 
 
-def _take_in(
-    opened: tuple[Located, Path],
-    task: str,
-    intake: IntakeWriter,
-    segments: SegmentWriter,
-    taken: _Taken,
-) -> None:
-    """Recognise one source and store it."""
+def _recognised(
+    opened: tuple[Located, Path], task: str, taken: _Taken
+) -> tuple[Source, Reading, int]:
+    """A source, how it is read, and the number of its files."""
     located, workspace = opened
     source = located.source
     logger.info("Looking at the names in %s", source.title)
@@ -176,13 +181,10 @@ def _take_in(
     )
     for notice in notices:
         logger.info("Note: %s", notice)
-    storing = _Storing(intake, segments, form.read(listing, evidence), listing.files)
-    storing.walk(source)
+    reading = form.read(listing, evidence)
     taken.formats.add(form.name)
-    taken.bytes += storing.bytes
-    taken.codes.update(storing.codes)
-    found = [f"{text} ({count:,})" for text, count in sorted(storing.notices.items())]
-    taken.notices += notices + found
+    taken.notices += notices
+    return source, reading, listing.files
 
 
 def _look(source: Source, workspace: Path) -> Listing:
@@ -218,19 +220,20 @@ def _look(source: Source, workspace: Path) -> Listing:
 class _Storing:
     """The second walk: contents into segments, rows into the intake."""
 
-    def __init__(
-        self, intake: IntakeWriter, segments: SegmentWriter, reading: Reading, total: int
-    ) -> None:
+    _reading: Reading
+    _progress: Progress
+
+    def __init__(self, intake: IntakeWriter, segments: SegmentWriter, taken: _Taken) -> None:
         self._intake = intake
         self._segments = segments
+        self._taken = taken
+        self._notices: Counter[str] = Counter()
+
+    def store(self, source: Source, reading: Reading, total: int) -> None:
+        """Store everything of a source of `total` files."""
         self._reading = reading
         self._progress = Progress("files stored", total)
-        self.bytes = 0
-        self.codes: Counter[str] = Counter()
-        self.notices: Counter[str] = Counter()
-
-    def walk(self, source: Source) -> None:
-        """Store everything."""
+        self._notices.clear()
         self._rows(self._reading.tables())
         for found in source.walk(self._wanted):
             if isinstance(found, Refusal):
@@ -238,14 +241,22 @@ class _Storing:
             elif found[1] is not None:
                 self._take(found[0].path, found[1])
         self._store(self._segments.close())
-        self.notices.update(source.notices)
+        self._notices.update(source.notices)
+        self._taken.notices += [
+            f"{text} ({count:,})" for text, count in sorted(self._notices.items())
+        ]
+
+    def leave_out(self, location: str, error: BadInput) -> None:
+        """Refuse one of several imports as a whole; the others go on."""
+        logger.warning("This import is left out, the others go on. %s", error)
+        self._refuse(Refusal(location.rsplit("/", 1)[-1], "unusable_import", str(error)))
 
     def _wanted(self, entry: Entry) -> bool:
         if is_junk(entry.path):
-            self.notices[_JUNK_NOTICE] += 1
+            self._notices[_JUNK_NOTICE] += 1
             return False
         if self._reading.role(entry.path) is Role.OTHER:
-            self.notices["Label tables and accompanying texts were not taken for samples"] += 1
+            self._notices["Label tables and accompanying texts were not taken for samples"] += 1
             return False
         return True
 
@@ -254,7 +265,7 @@ class _Storing:
         if self._reading.role(path) is Role.DOCUMENT:
             self._rows(self._reading.document(path, payload))
             return
-        self.bytes += len(payload)
+        self._taken.bytes += len(payload)
         self._store(self._segments.add(payload, (path, self._reading.split(path))))
         self._rows(self._reading.sample(path))
 
@@ -271,9 +282,9 @@ class _Storing:
 
     def _refuse(self, refusal: Refusal) -> None:
         if is_junk(refusal.path):
-            self.notices[_JUNK_NOTICE] += 1
+            self._notices[_JUNK_NOTICE] += 1
             return
-        self.codes[refusal.code] += 1
+        self._taken.codes[refusal.code] += 1
         self._intake.refused(refusal.path, refusal.code, refusal.reason)
 
 

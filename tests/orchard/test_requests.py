@@ -25,6 +25,7 @@ FORM: dict[str, Any] = {
     "endpoint": None,
     "owner": None,
 }
+LOGIN = {"data": "https://ann:secret@host/a.zip"}
 
 
 def ask(**changed: Any) -> dict[str, Any]:
@@ -97,7 +98,13 @@ def test_an_endpoint_of_another_project_or_owner_is_refused(orchard_home: Path) 
 
 
 def test_a_form_that_is_refused_leaves_no_project(orchard_home: Path) -> None:
-    for wrong in ({"task": "none"}, {"project": "A B"}, {"endpoint": "A B"}, {"data": "newest"}):
+    for wrong in (
+        {"task": "none"},
+        {"project": "A B"},
+        {"endpoint": "A B"},
+        {"data": "newest"},
+        LOGIN,
+    ):
         with pytest.raises(BadInput):
             ask(**wrong)
     assert projects.every(documents()) == []
@@ -113,4 +120,7 @@ def test_the_kind_of_a_location(tmp_path: Path) -> None:
     assert data_of("newest") == {"kind": "newest", "location": ""}
     assert data_of(str(tmp_path))["kind"] == "folder"
     assert data_of(str(tmp_path / "a.zip"))["kind"] == "archive"
+    with pytest.raises(BadInput, match="user name or a password") as caught:
+        data_of("hdfs://ann:secret@names/a")
+    assert "secret" not in str(caught.value)
     assert data_of("hdfs://names/a") == {"kind": "uri", "location": "hdfs://names/a"}

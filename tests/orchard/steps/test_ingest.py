@@ -16,7 +16,7 @@ import pytest
 from pymongo import MongoClient
 
 from orchard.blobs import Blobs, SegmentReader, keys
-from orchard.catalog import builds, datasets
+from orchard.catalog import builds, changes, datasets
 from orchard.catalog.connection import Documents
 from orchard.errors import BadInput
 from orchard.program import Step
@@ -220,6 +220,27 @@ def test_the_newest_version_needs_no_data_but_a_version(
     )
     assert body(step)["format"] == "newest"
     assert intake(step, "files") == intake(step, "labels") == intake(step, "refused") == []
+
+
+def test_an_import_that_cannot_be_read_does_not_hold_up_the_others(
+    tmp_path: Path, documents_server: str
+) -> None:
+    documents = database(documents_server, tmp_path)
+    step = step_of(tmp_path, documents, data={"kind": "newest"})
+    good = write_tree(tmp_path / "imports" / "good", FILES)
+    (tmp_path / "imports" / "cut.zip").write_bytes(b"PK\x03\x04 and no more")
+    for number, place in enumerate(("cut.zip", "moved-away", good.name)):
+        location = str(tmp_path / "imports" / place)
+        changes.add(
+            documents, "local", "keyboard", change_id=f"c{number}", location=location, files=1
+        )
+    facts = body(step)
+    assert facts["files"] == 4
+    refused = {row["path"]: row for row in intake(step, "refused")}
+    assert set(refused) == {"c0/cut.zip", "c1/moved-away"}
+    assert {row["code"] for row in refused.values()} == {"unusable_import"}
+    assert "damaged" in refused["c0/cut.zip"]["reason"]
+    assert "no such data" in refused["c1/moved-away"]["reason"]
 
 
 def started(tmp_path: Path, uri: str, build_id: str, attempt: int) -> subprocess.Popen[str]:
