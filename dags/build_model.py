@@ -18,9 +18,9 @@ from orchard.tasks import task_names
 Job = job_operator()
 SparkJob = spark_operator()
 
-WHAT = "1 · What to learn, from which data"
-SEARCH = "2 · How to search"
-SERVICE = "3 · Approval and service"
+# What is required has no section of its own: Airflow shows those fields in the one that is open.
+SEARCH = "How to search"
+SERVICE = "Approval and service"
 
 PARAMS = {
     "project": Param(
@@ -31,7 +31,6 @@ PARAMS = {
         "`keyboard-inspection`. The same name again adds to the project.",
         pattern=r"^[a-z0-9][a-z0-9-]{0,40}$",
         examples=["keyboard"],
-        section=WHAT,
     ),
     "task": Param(
         task_names()[0],
@@ -40,7 +39,6 @@ PARAMS = {
         description="What the model has to do.",
         enum=list(task_names()),
         values_display={name: name.replace("_", " ").capitalize() for name in task_names()},
-        section=WHAT,
     ),
     "data": Param(
         None,
@@ -51,7 +49,6 @@ PARAMS = {
         minLength=1,
         maxLength=1000,
         examples=["newest"],
-        section=WHAT,
     ),
     "minutes": Param(
         5,
