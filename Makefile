@@ -5,6 +5,8 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 RUN := $(BIN)/python -m orchard
 export PYTHONPATH := $(CURDIR)
+NOT_FETCHED = echo 'The Python packages could not be installed; the lines above say why.'; \
+	echo 'They come from the package index: look at network, proxy and free disk, then run make again.'; exit 75;
 
 .PHONY: help environment test-environment bench-environment demo up down status clean train test lint lock
 
@@ -13,16 +15,20 @@ help: ## Show this help
 
 # The environment is made anew only when the lock has changed.
 .venv/.uv: requirements-uv.lock
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --require-hashes -r requirements-uv.lock
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
+		echo 'Python 3.11 with its module venv was not found. Install it (Debian: sudo apt-get install python3.11-venv),'; \
+		echo 'or name one: make PYTHON=/path/to/python3.11'; exit 64; }
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install -q --require-hashes -r requirements-uv.lock || { $(NOT_FETCHED) }
 	touch $@
 
 .venv/.installed: .venv/.uv requirements.lock
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+	@echo 'Installing the Python packages, once'
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock || { $(NOT_FETCHED) }
 	touch $@
 
 .venv/.test-installed: .venv/.installed requirements-test.lock
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-test.lock
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-test.lock || { $(NOT_FETCHED) }
 	touch $@
 
 .bench-venv/.installed: .venv/.uv bench/requirements.lock
