@@ -10,6 +10,12 @@ NEW_DATA = "new-data"
 NEWEST = "newest"
 """What the form says for the newest version with all that was brought since."""
 
+SERVICE_PREFIX = "/rpc/2.0/ai_custom/v1"
+"""What the addresses of the prediction service begin with, as EasyDL's do."""
+
+BUNDLE_HEADER = "X-Orchard-Bundle"
+"""Header by which a request asks one bundle of an endpoint."""
+
 OBJECTIVES = {"accuracy": "accuracy", "worst_class_recall": "recall of the worst class"}
 APPROVALS = {
     "person": "a person",

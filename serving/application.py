@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
 from orchard.inference import Model
+from orchard.names import BUNDLE_HEADER, SERVICE_PREFIX
 from orchard.settings import Settings
 from serving import metrics
 from serving.batching import Batcher
@@ -28,12 +29,11 @@ from serving.errors import (
 from serving.model import BATCH_LIMIT
 from serving.observation import Observation, as_json, refusal
 from serving.predictor import Asked, predict
-from serving.status import PREFIX, Status, describe, path_of
+from serving.status import Status, describe, path_of
 
 WAIT_SECONDS = 10.0
 """A request that is not begun after this time is answered with 429."""
 
-BUNDLE_HEADER = "X-Orchard-Bundle"
 _PAGE = Path(__file__).with_name("page.html")
 
 
@@ -85,7 +85,7 @@ class Service:
         path = path_of(deployment)
         if not path:
             raise ServiceError(MODEL_UNAVAILABLE, "the endpoint's task is unknown here")
-        if path != f"{PREFIX}/{segment}/{endpoint}":
+        if path != f"{SERVICE_PREFIX}/{segment}/{endpoint}":
             raise ServiceError(NO_SUCH_API, f"this endpoint's address is {path}")
         return deployment
 

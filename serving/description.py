@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from serving.status import PREFIX
+from orchard.names import SERVICE_PREFIX
 
-PREDICT_PATH = f"{PREFIX}/{{segment}}/{{endpoint}}"
+PREDICT_PATH = f"{SERVICE_PREFIX}/{{segment}}/{{endpoint}}"
 
 _JSON_BODY = {
     "type": "object",

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from orchard.names import SERVICE_PREFIX
 from serving import metrics
 from serving.errors import BAD_TOKEN, INTERNAL, ServiceError
 from serving.log import log_request
-from serving.status import PREFIX
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def as_json(value: Any, status: int = 200, headers: dict[str, str] | None = None
 
 def _report(scope: Scope, state: dict[str, Any], status: int, seconds: float) -> None:
     path = scope["path"]
-    if path.startswith(PREFIX):
+    if path.startswith(SERVICE_PREFIX):
         metrics.REQUESTS.labels(state["endpoint"], status, state["code"]).inc()
         metrics.SECONDS.labels(state["endpoint"]).observe(seconds)
     if path not in _QUIET:

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from orchard.errors import BadInput
+from orchard.names import SERVICE_PREFIX
 from orchard.tasks import task
 from serving.endpoints import Deployment, Endpoints
-
-PREFIX = "/rpc/2.0/ai_custom/v1"
-"""What EasyDL's addresses begin with."""
 
 
 class Status:
@@ -91,7 +89,7 @@ def path_of(deployment: Deployment) -> str:
         segment = task(deployment.task).service_segment
     except BadInput:
         return ""
-    return f"{PREFIX}/{segment}/{deployment.endpoint}"
+    return f"{SERVICE_PREFIX}/{segment}/{deployment.endpoint}"
 
 
 def _lives(process: int) -> bool:

@@ -15,6 +15,7 @@ from orchard.catalog import deployments
 from orchard.catalog.connection import documents
 from orchard.errors import BadInput, NotFound, TryAgain
 from orchard.publishing import tokens
+from orchard.publishing.service import ServiceClient
 from orchard.settings import settings
 from orchard.tasks import task
 
@@ -53,7 +54,7 @@ def predict(endpoint: str, sample: Path) -> Prediction:
             way_out="Make a new one: python -m orchard token " + endpoint,
         ) from error
     kind = task(deployment["task"])
-    address = f"{settings().service_url}/rpc/2.0/ai_custom/v1/{kind.service_segment}/{endpoint}"
+    address = ServiceClient(settings().service_url).address(endpoint, kind.name)
     body = {kind.service_field: base64.b64encode(payload).decode()}
     try:
         answer = httpx.post(

@@ -11,13 +11,12 @@ import urllib.request
 from typing import Any
 
 from orchard.errors import OrchardError, TryAgain
+from orchard.names import BUNDLE_HEADER, SERVICE_PREFIX
 from orchard.publishing.publisher import BundleRefused
 from orchard.tasks import task as task_of
 
 logger = logging.getLogger(__name__)
 
-BUNDLE_HEADER = "X-Orchard-Bundle"
-PREFIX = "/rpc/2.0/ai_custom/v1"
 _WAIT_SECONDS = 90.0
 _POLL_SECONDS = 0.1
 _SAY_SECONDS = 3.0
@@ -33,7 +32,7 @@ class ServiceClient:
 
     def address(self, endpoint: str, task: str) -> str:
         """Where an endpoint is asked."""
-        return f"{self._url}{PREFIX}/{task_of(task).service_segment}/{endpoint}"
+        return f"{self._url}{SERVICE_PREFIX}/{task_of(task).service_segment}/{endpoint}"
 
     def wait_until_loaded(self, endpoint: str, digest: str, seconds: float = _WAIT_SECONDS) -> None:
         """Return when every process of the service answers with the deployment of this digest.

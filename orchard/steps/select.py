@@ -23,12 +23,12 @@ from orchard import bundle as bundles
 from orchard import program
 from orchard.blobs import keys
 from orchard.errors import BadInput
+from orchard.names import OBJECTIVES
 from orchard.program import Step
 
 logger = logging.getLogger(__name__)
 
 LARGEST_TIE = 0.005
-WORDS = {"accuracy": "accuracy", "worst_class_recall": "recall of the weakest class"}
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _validated(step: Step, facts: Mapping[str, Any], objective: str) -> int:
 
 
 def _log(rows: Sequence[Mapping[str, Any]], objective: str) -> None:
-    logger.info("Leaderboard by %s on validation:", WORDS.get(objective, objective))
+    logger.info("Leaderboard by %s on validation:", OBJECTIVES.get(objective, objective))
     for rank, row in enumerate(rows, 1):
         logger.info(
             "%s %d. %.4f ± %.4f  %s, %.2f million parameters",

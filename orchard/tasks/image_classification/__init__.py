@@ -27,7 +27,7 @@ class ImageClassification(Task):
     figure_words = {
         "accuracy": "answered right (accuracy)",
         "macro_f1": "all classes alike (macro F1)",
-        "worst_class_recall": "of the weakest class found (recall)",
+        "worst_class_recall": "of the worst class found (recall)",
         "test_samples": "pictures tested",
     }
 
