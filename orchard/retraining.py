@@ -27,7 +27,11 @@ def switch_on(
 ) -> dict[str, Any]:
     """Have a project retrained on a schedule, on new data, or when both say so.
 
-    Raises BadInput for a cron expression that is none, or where neither is given.
+    Args:
+        margin: as a share, 0 to 1.
+
+    Raises BadInput for a cron expression that is none, where neither is given, or for a value out
+    of its range.
     """
     projects.get(documents, owner, project)
     if cron is None and minimum_samples is None:
@@ -39,6 +43,12 @@ def switch_on(
         raise BadInput("This is no cron expression", value=cron, way_out="Try '0 3 * * *'")
     if minimum_samples is not None and minimum_samples < 1:
         raise BadInput("The least number of new samples must be 1 or more", value=minimum_samples)
+    if not 0 <= margin <= 1:
+        raise BadInput(
+            "The margin must be a share from 0 to 1",
+            value=margin,
+            way_out="Half a point in a hundred is 0.005",
+        )
     retrain = {
         "cron": cron,
         "minimum_samples": minimum_samples,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orchard.api import importing, predicting, reports, training
+from orchard.errors import EXIT_BAD_INPUT, EXIT_DONE, BadInput, OrchardError
 from orchard.settings import REPOSITORY, settings
 
 Say = Callable[[str], None]
@@ -24,8 +25,10 @@ def demo(say: Say, *, count: int = 200, minutes: int = 3) -> dict[str, Any]:
         count: pictures a class.
 
     Returns the figures of `reports.report` with the prediction beside them.
+
+    Raises BadInput where the example cannot be drawn in that size.
     """
-    folder = settings().home / "examples" / PROJECT
+    folder = settings().home / "examples" / f"{PROJECT}-{count}"
     unseen = settings().home / "examples" / f"{PROJECT}-unseen"
     say(f"Generating the example {PROJECT}: {count} pictures a class")
     _generate(folder, count, 7)
@@ -57,6 +60,8 @@ def demo(say: Say, *, count: int = 200, minutes: int = 3) -> dict[str, Any]:
 
 def _generate(folder: Path, count: int, seed: int) -> None:
     command = [sys.executable, "-m", "examples", PROJECT, "--folder", str(folder)]
-    subprocess.run(
-        [*command, "--count", str(count), "--seed", str(seed)], cwd=REPOSITORY, check=True
-    )
+    command += ["--count", str(count), "--seed", str(seed)]
+    done = subprocess.run(command, cwd=REPOSITORY, check=False)
+    if done.returncode != EXIT_DONE:
+        kind = BadInput if done.returncode == EXIT_BAD_INPUT else OrchardError
+        raise kind("The example could not be drawn", way_out="The lines above say why")

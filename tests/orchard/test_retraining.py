@@ -62,6 +62,15 @@ def test_a_rule_that_is_none_is_refused(cron: str | None, samples: int | None, s
         retraining.switch_off(documents(), "bob", "keys")
 
 
+@pytest.mark.parametrize("margin", [-0.1, 5, float("nan")])
+def test_a_margin_that_the_form_would_refuse_is_refused_at_once(margin: float) -> None:
+    with pytest.raises(BadInput, match="a share from 0 to 1"):
+        retraining.switch_on(
+            documents(), "ann", "keys", cron=None, minimum_samples=1, margin=margin
+        )
+    assert not projects.get(documents(), "ann", "keys").get("retrain")
+
+
 def test_nothing_new_starts_nothing_and_says_so() -> None:
     switch_on(samples=1)
     assert due() == ([], ["ann/keys: nothing new, nothing is started"])

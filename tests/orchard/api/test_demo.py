@@ -1,0 +1,18 @@
+"""The demo's own first step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchard.api.demo import demo
+from orchard.errors import BadInput
+
+
+def test_a_count_that_the_example_does_not_take_is_no_traceback(
+    orchard_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(BadInput, match="could not be drawn"):
+        demo(lambda text: None, count=0)
+    assert "count of an example set is out of range" in capfd.readouterr().err
