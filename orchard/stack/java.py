@@ -1,4 +1,7 @@
-"""Finding a Java runtime that Spark takes (17 or later)."""
+"""Finding a Java runtime that Spark takes (17 or later).
+
+`python -m orchard.stack.java` prints its home.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from orchard.errors import BadInput, OrchardError
+from orchard.settings import settings
 
 LEAST = 17
 PACKAGE = "openjdk-17-jre-headless"
@@ -38,7 +43,7 @@ def require(given: Path | None) -> Path:
             f"Java {LEAST} or later was not found",
             way_out=f"Install it, then start again: sudo {command}",
         )
-    print(f"Java {LEAST} was not found; installing {PACKAGE}", flush=True)
+    print(f"Java {LEAST} was not found; installing {PACKAGE}", file=sys.stderr)
     for step in ("apt-get update -q", command + " -q"):
         done = subprocess.run(step.split(), capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -75,3 +80,17 @@ def _version(java: Path) -> int | None:
         return None
     found = _VERSION.search(done.stderr)
     return int(found.group(1)) if found else None
+
+
+def main() -> int:
+    """Print the Java home for a script. Returns the exit code."""
+    try:
+        print(require(settings().java_home))
+    except OrchardError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

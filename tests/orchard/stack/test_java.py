@@ -53,3 +53,21 @@ def test_where_it_cannot_be_installed_the_command_is_shown(
     monkeypatch.setattr(java.os, "geteuid", lambda: user)
     with pytest.raises(BadInput, match="sudo apt-get install .*openjdk-17-jre-headless"):
         java.require(None)
+
+
+def test_a_script_gets_the_home_or_the_command(
+    orchard_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = home(tmp_path / "new", 'version "21"')
+    monkeypatch.setattr(java, "_candidates", lambda: [found])
+    assert java.main() == 0
+    assert capsys.readouterr().out == f"{found}\n"
+    monkeypatch.setattr(java, "_candidates", list)
+    monkeypatch.setattr(java.os, "geteuid", lambda: 1000)
+    assert java.main() == 64
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "sudo apt-get install" in told.err
