@@ -152,7 +152,7 @@ def measure(name: str, minutes: float, count: int, cache: Path) -> dict[str, Any
                 "parameters": backbones()[branch["backbone"]].parameters,
                 "validation": found.measure.figures,
             }
-            tried.append(contender(branch, facts, "accuracy"))
+            tried.append(contender(branch, facts, "accuracy", len(train)))
         winner, _ = choose(tried)
         row = {
             "split": number,
