@@ -1,9 +1,7 @@
 """Runs in MLflow: one a build, below it one a branch, below that one a good candidate.
 
-MLflow's REST API is used directly (https://mlflow.org/docs/latest/rest-api.html): the few calls do
-not need the client library, whose import takes seconds in every step. Runs are found by tags, so
-that a step that is repeated finds its run and does not make another. Artifacts go straight to the
-store, past the server.
+Runs are found by tags, so that a step that is repeated finds its run and does not make another.
+Artifacts go straight to the store, past the server.
 """
 
 from __future__ import annotations
@@ -11,14 +9,12 @@ from __future__ import annotations
 import functools
 import json
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchard import mlflow_api
 from orchard.blobs import Blobs
-from orchard.errors import OrchardError, TryAgain
 from orchard.program import Step
 from orchard.settings import settings
 
@@ -31,11 +27,8 @@ PARENT_TAG = "mlflow.parentRunId"
 NAME_TAG = "mlflow.runName"
 NOT_REPRODUCIBLE_TAG = "orchard.not_reproducible"
 
-_SECONDS = 30.0
 _METRICS_A_CALL = 1000
 _PARAMETERS_A_CALL = 100
-_EXISTS = "RESOURCE_ALREADY_EXISTS"
-_MISSING = "RESOURCE_DOES_NOT_EXIST"
 
 
 def parent_run(step: Step) -> str:
@@ -195,13 +188,13 @@ def _experiment_of(tracking_uri: str, name: str) -> str:
     try:
         found = _call("GET", "experiments/get-by-name", {"experiment_name": name})
         return str(found["experiment"]["experiment_id"])
-    except Refused as error:
-        if error.code != _MISSING:
+    except mlflow_api.Refused as error:
+        if error.code != mlflow_api.MISSING:
             raise
     try:
         return str(_call("POST", "experiments/create", {"name": name})["experiment_id"])
-    except Refused as error:
-        if error.code != _EXISTS:
+    except mlflow_api.Refused as error:
+        if error.code != mlflow_api.EXISTS:
             raise
     found = _call("GET", "experiments/get-by-name", {"experiment_name": name})
     return str(found["experiment"]["experiment_id"])
@@ -266,45 +259,5 @@ def _run_of(tracking_uri: str, run_id: str) -> dict[str, str]:
     return {"experiment_id": str(info["experiment_id"]), "artifact_uri": str(info["artifact_uri"])}
 
 
-class Refused(OrchardError):
-    """MLflow said no; `code` is its error code."""
-
-    code = ""
-
-
 def _call(method: str, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    base = settings().tracking_uri.rstrip("/")
-    url = f"{base}/api/2.0/mlflow/{name}"
-    body = None
-    if method == "GET":
-        url += "?" + urllib.parse.urlencode(value)
-    else:
-        body = json.dumps(value).encode()
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(url, body, headers, method=method)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=_SECONDS) as reply:
-            answer: dict[str, Any] = json.load(reply)
-            return answer
-    except urllib.error.HTTPError as error:
-        raise _refusal(name, error.code, error.read(2000)) from error
-    except (OSError, ValueError) as error:
-        raise TryAgain(
-            f"MLflow does not answer ({error})",
-            value=base,
-            way_out="Look at `make status`; `make up` starts it again",
-        ) from error
-
-
-def _refusal(name: str, status: int, body: bytes) -> OrchardError:
-    try:
-        said = json.loads(body)
-        code, message = str(said["error_code"]), str(said.get("message", ""))
-    except (ValueError, KeyError, TypeError):
-        code, message = "", body.decode("utf-8", "replace")
-    if status >= 500 or status == 429:
-        return TryAgain("MLflow could not answer", value=f"{name}: {message[:300]}")
-    refused = Refused("MLflow refused a call", value=f"{name}: {code} {message[:300]}")
-    refused.code = code
-    return refused
+    return mlflow_api.call(settings().tracking_uri, method, name, value)

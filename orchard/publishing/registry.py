@@ -1,30 +1,21 @@
-"""MLflow's model registry over its REST API: versions found by their bundle, never made twice.
-
-The API is used directly (https://mlflow.org/docs/latest/rest-api.html), because four calls do not
-need the client library, whose import takes seconds.
-"""
+"""MLflow's model registry over its REST API: versions found by their bundle, never made twice."""
 
 from __future__ import annotations
 
-import json
 import logging
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from orchard import mlflow_api
 from orchard.blobs import Blobs
-from orchard.errors import NotFound, OrchardError, TryAgain
+from orchard.errors import NotFound
 
 logger = logging.getLogger(__name__)
 
 CHAMPION = "champion"
 _FOLDER = "bundle"
-_SECONDS = 30.0
 _PAGE = 100
-_EXISTS = "RESOURCE_ALREADY_EXISTS"
 
 
 def model_name(owner: str, project: str) -> str:
@@ -37,7 +28,6 @@ class Registry:
 
     def __init__(self, tracking_uri: str) -> None:
         self._url = tracking_uri.rstrip("/")
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def register(self, name: str, bundle: Path, run_id: str, tags: Mapping[str, str]) -> str:
         """The number of the model version of a bundle, made on the first call.
@@ -94,8 +84,8 @@ class Registry:
     def _create_model(self, name: str) -> None:
         try:
             self._call("POST", "registered-models/create", {"name": name})
-        except _Refused as error:
-            if error.code != _EXISTS:
+        except mlflow_api.Refused as error:
+            if error.code != mlflow_api.EXISTS:
                 raise
 
     def _versions(self, name: str) -> Iterator[dict[str, Any]]:
@@ -109,42 +99,4 @@ class Registry:
             query["page_token"] = page["next_page_token"]
 
     def _call(self, method: str, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        url = f"{self._url}/api/2.0/mlflow/{name}"
-        body = None
-        if method == "GET":
-            url += "?" + urllib.parse.urlencode(value)
-        else:
-            body = json.dumps(value).encode()
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(url, body, headers, method=method)
-        try:
-            with self._opener.open(request, timeout=_SECONDS) as reply:
-                answer: dict[str, Any] = json.load(reply)
-                return answer
-        except urllib.error.HTTPError as error:
-            raise _refusal(name, error.code, error.read(2000)) from error
-        except (OSError, ValueError) as error:
-            raise TryAgain(
-                f"MLflow does not answer ({error})",
-                value=self._url,
-                way_out="Look at `make status`; `make up` starts it again",
-            ) from error
-
-
-class _Refused(OrchardError):
-    """MLflow said no; `code` is its error code."""
-
-    code = ""
-
-
-def _refusal(name: str, status: int, body: bytes) -> OrchardError:
-    try:
-        said = json.loads(body)
-        code, message = str(said["error_code"]), str(said.get("message", ""))
-    except (ValueError, KeyError, TypeError):
-        code, message = "", body.decode("utf-8", "replace")
-    if status >= 500 or status == 429:
-        return TryAgain("MLflow could not answer", value=f"{name}: {message[:300]}")
-    refused = _Refused("MLflow refused a call", value=f"{name}: {code} {message[:300]}")
-    refused.code = code
-    return refused
+        return mlflow_api.call(self._url, method, name, value)
