@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR)
 NOT_FETCHED = echo 'The Python packages could not be installed; the lines above say why.'; \
 	echo 'They come from the package index: look at network, proxy and free disk, then run make again.'; exit 75;
 
-.PHONY: help environment test-environment bench-environment demo up down status clean train test lint lock
+.PHONY: help environment test-environment bench-environment demo up down status clean train test lint lock bench-lock
 
 help: ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -77,3 +77,6 @@ lock: .venv/.uv ## Write the locks anew from the requirement files
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements.txt -o requirements.lock
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements-test.txt -c requirements.lock -o requirements-test.lock
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements-uv.txt -o requirements-uv.lock
+
+bench-lock: .venv/.uv ## Write the lock of the peers' environment anew
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header bench/requirements.txt -o bench/requirements.lock

@@ -1,0 +1,1 @@
+"""Other servers and trainers that are measured against; they run in `.bench-venv`."""
