@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from orchard import preprocess
 from orchard.blobs import Blobs, SegmentReader, keys
 from orchard.errors import OrchardError
-from orchard.tasks.base import Task
+from orchard.tasks.base import JUDGED, Task
 
 VIEWS = ("plain", "mirror")
 BATCH = 8
@@ -136,7 +136,7 @@ def extracted(
 
 def _extract_one(sample_id: str, payload: bytes, task: Task, parts: Sequence[_Part]) -> None:
     try:
-        pixels = task.decode(payload)
+        pixels = task.decode(payload, JUDGED)
     except (OrchardError, MemoryError) as error:
         for part in parts:
             part.fail(sample_id, str(error) or type(error).__name__)

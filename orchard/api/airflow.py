@@ -56,9 +56,14 @@ class Airflow:
             raise OrchardError("Airflow met a fault", value=answer.text[:300])
         return answer.json() if answer.content else None
 
-    def trigger(self, conf: dict[str, Any], run_id: str | None = None) -> str:
-        """Start a build with the values of the form. Returns the run id."""
-        body: dict[str, Any] = {"conf": conf, "logical_date": None}
+    def trigger(
+        self, conf: dict[str, Any], run_id: str | None = None, logical_date: str | None = None
+    ) -> str:
+        """Start a build with the values of the form. Returns the run id.
+
+        `logical_date` (ISO 8601) is what Airflow's own form fills in; nothing depends on it.
+        """
+        body: dict[str, Any] = {"conf": conf, "logical_date": logical_date}
         if run_id:
             body["dag_run_id"] = run_id
         answer = self.call("POST", f"/api/v2/dags/{BUILD_DAG}/dagRuns", json=body)

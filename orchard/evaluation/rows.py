@@ -17,6 +17,7 @@ from orchard.errors import BadInput
 from orchard.inference import Model, fetch
 from orchard.tasks import Task
 from orchard.tasks import task as task_of
+from orchard.tasks.base import JUDGED
 
 MANIFEST_COLUMNS = ("sample_id", "path", "segment", "offset", "length", "label")
 SCHEMA = pa.schema(
@@ -92,7 +93,7 @@ def _rows_of(
     for sample in samples:
         try:
             payload = reader.read(sample["segment"], sample["offset"], sample["length"])
-            decoded.append(chosen.decode(payload))
+            decoded.append(chosen.decode(payload, JUDGED))
             readable.append(sample)
         except BadInput as error:
             failed.append((sample, str(error)))

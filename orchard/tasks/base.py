@@ -35,6 +35,10 @@ class Limits:
     maximum_seconds: float = 60.0
 
 
+JUDGED = Limits(maximum_pixels=2**40)
+"""For samples that the judge has taken: its limits are not asked twice."""
+
+
 @dataclass(frozen=True)
 class Accepted:
     """A sample the judge took.

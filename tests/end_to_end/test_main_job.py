@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,26 @@ def test_two_runs_of_one_project_take_turns_and_another_owner_goes_on(
     assert bundles == {first["bundle"]}
     documents_of = {each["owner"] for each in documents().versions.find({})}
     assert documents_of == {settings().owner, "second"}
+
+
+def test_a_person_decides_and_the_no_keeps_what_is_in_service(
+    airflow: Airflow, data: Path, first: dict[str, Any]
+) -> None:
+    """Triggered with a logical date, as Airflow's own form does."""
+    run_id = airflow.trigger(
+        form(PROJECT, str(data), approval="person"), logical_date="2026-01-02T03:04:05Z"
+    )
+    wait_for(
+        lambda: states(airflow, run_id)["approve"] == "awaiting_input", "the question to a person"
+    )
+    question = wait_for(lambda: airflow.question(run_id), "the question", 20)
+    assert "| accuracy |" in question["body"]
+    assert settings().tracking_uri in question["body"]
+    time.sleep(3)
+    airflow.answer(run_id, "Reject")
+    wait_for_end(airflow, run_id)
+    assert states(airflow, run_id)["publish"] == "skipped"
+    assert json.loads(orchard("report", PROJECT, "--json").stdout)["bundle"] == first["bundle"]
 
 
 def test_a_cleared_task_gives_the_same_again(airflow: Airflow, first: dict[str, Any]) -> None:

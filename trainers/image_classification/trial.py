@@ -15,6 +15,7 @@ from orchard.blobs import Blobs, SegmentReader
 from orchard.errors import BadInput
 from orchard.preprocess import apply, standard
 from orchard.tasks import Scores, task
+from orchard.tasks.base import JUDGED
 from orchard.tasks.image_classification import thresholds
 from trainers.backbones import feature_layout, get_backbone
 from trainers.backbones.architecture import Weights
@@ -31,7 +32,6 @@ from trainers.samples import Samples
 logger = logging.getLogger(__name__)
 
 TASK = "image_classification"
-GOLDEN_SAMPLES = 4
 PROVEN_SAMPLES = 6
 
 
@@ -66,7 +66,7 @@ def run(
     decode = task(TASK).decode
 
     def prepare(payload: bytes) -> NDArray[np.float32]:
-        return apply(operations, decode(payload))
+        return apply(operations, decode(payload, JUDGED))
 
     problem = _problem(samples, labels)
     tuned = branch["mode"] == "fine_tuned"
@@ -137,7 +137,7 @@ def run(
         parameter_count=sum(int(np.prod(each.shape)) for each in classifier.parameters()),
         preprocess=prepare,
         predict=lambda batch: onnx_scores(model, batch),
-        golden_payloads=payloads[:GOLDEN_SAMPLES],
+        golden_payloads=task(TASK).golden_payloads(),
         preprocessing=list(operations),
         scores=scores,
         validation=dict(measure_of(calibrated, truth, str(plan["objective"])).figures),
