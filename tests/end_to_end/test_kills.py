@@ -94,21 +94,14 @@ def _kill_everything_once(airflow: Airflow, run_id: str) -> set[str]:
 
 
 def _kill_light(light: dict[str, str]) -> set[str]:
-    """Kill the process of a task that runs in Airflow's own: it bears the id of its first try, as
-    does the executor's process that watches it and has to live."""
+    """Kill the process of a task that runs in Airflow's own; it bears the id of its first try."""
     killed = set()
-    for process in psutil.process_iter(["cmdline", "ppid"]):
-        line = " ".join(process.info["cmdline"] or [])
-        found = next((each for each in light if each in line), None)
-        if found is None:
-            continue
-        try:
-            watcher = " ".join(psutil.Process(process.info["ppid"]).cmdline())
-            if found in watcher:
-                process.kill()
-                killed.add(light.pop(found))
-        except psutil.NoSuchProcess:
-            continue
+    for process in psutil.process_iter(["cmdline"]):
+        line = " ".join(process.info["cmdline"] or []).strip()
+        found = next((each for each in light if line == f"airflow worker -- {each}"), None)
+        if found is not None and process.status() != psutil.STATUS_ZOMBIE:
+            process.kill()
+            killed.add(light.pop(found))
     return killed
 
 
