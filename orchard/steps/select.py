@@ -2,8 +2,11 @@
 
     python -m orchard.steps.select --build ID
 
-The best validation figure of the objective wins. Branches that are within one standard error of it,
-but at most half a point behind, are as good as equal: of those the smallest model wins.
+The lowest validation log-loss after calibration wins: on a few hundred samples accuracy tells two
+good branches apart no better than a coin, while the log-loss uses how sure each answer is. The
+figure of the objective is the guard: a branch more than one standard error behind the best of it is
+out. Branches whose log-loss is within `LARGEST_TIE` of the lowest are as good as equal: of those the
+smallest model wins.
 """
 
 from __future__ import annotations
@@ -28,7 +31,13 @@ from orchard.program import Step
 
 logger = logging.getLogger(__name__)
 
-LARGEST_TIE = 0.005
+ROUNDING = 1e-9
+LARGEST_TIE = 0.01
+"""A difference of log-loss (natural logarithm) that counts as none: the truth gets 1 % more or less
+of the probability."""
+
+LOSSES = {"worst_class_recall": "macro_log_loss"}
+"""Objective → the validation figure that ranks; "log_loss" for the others."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,8 @@ class Contender:
         samples: how many samples the figure rests on.
         parameters: number of the model's parameters.
         cost: what an answer costs, for branches of equal parameters (megabytes of the graph's input).
+        log_loss: of the calibrated scores on validation; each class counts the same where the
+            objective is the worst class.
     """
 
     branch: str
@@ -71,18 +82,36 @@ def choose(contenders: Sequence[Contender]) -> tuple[Contender, str]:
             "No branch has a result to choose from",
             way_out="Look at the logs of the trials, then clear them and run them again",
         )
-    best = min(contenders, key=lambda one: (-one.score, one.size, one.log_loss, one.branch))
-    tie = min(best.standard_error, LARGEST_TIE)
-    equal = [one for one in contenders if best.score - one.score <= tie + 1e-9]
-    winner = min(equal, key=lambda one: (one.size, -one.score, one.log_loss, one.branch))
+    leader = min(contenders, key=lambda one: (-one.score, one.log_loss, one.branch))
+    least = leader.score - leader.standard_error - ROUNDING
+    sound = [one for one in contenders if one.score >= least]
+    best = min(sound, key=lambda one: (one.log_loss, one.size, -one.score, one.branch))
+    equal = [one for one in sound if one.log_loss <= best.log_loss + LARGEST_TIE + ROUNDING]
+    winner = min(equal, key=lambda one: (one.size, one.log_loss, -one.score, one.branch))
+    return winner, _reason(contenders, sound, equal, best, winner)
+
+
+def _reason(
+    contenders: Sequence[Contender],
+    sound: Sequence[Contender],
+    equal: Sequence[Contender],
+    best: Contender,
+    winner: Contender,
+) -> str:
     if len(contenders) == 1:
-        return winner, f"{winner.title} is the only branch"
+        return f"{winner.title} is the only branch"
+    out = len(contenders) - len(sound)
+    guard = f"; {out} more than one standard error behind in score left out" if out else ""
     if winner is best:
-        also = f", {len(equal) - 1} other within {tie:.3f} but larger" if len(equal) > 1 else ""
-        return winner, f"{winner.title} is best with {best.score:.4f}{also}"
-    return winner, (
-        f"{winner.title} has {winner.score:.4f}, {best.title} {best.score:.4f}: within {tie:.3f} "
-        f"(one standard error, at most {LARGEST_TIE}) they count as equal, and it is smaller"
+        also = f", {len(equal) - 1} other within {LARGEST_TIE} but larger" if len(equal) > 1 else ""
+        return (
+            f"{winner.title} has the lowest log-loss with {winner.log_loss:.3f} "
+            f"(score {winner.score:.4f}){also}{guard}"
+        )
+    return (
+        f"{winner.title} has a log-loss of {winner.log_loss:.3f} (score {winner.score:.4f}), "
+        f"{best.title} {best.log_loss:.3f}: within {LARGEST_TIE} they count as equal, and it is "
+        f"smaller{guard}"
     )
 
 
@@ -91,31 +120,37 @@ def contender(
 ) -> Contender:
     """A branch of the plan with its trial's facts, as a contender for the objective.
 
-    `samples`: how many the validation figure rests on.
+    `samples`: how many the validation figure rests on. A task without a log-loss is ranked by what
+    its score lacks to 1.
     """
     validation = facts["validation"]
+    score = float(validation[objective])
+    log_loss = validation.get(LOSSES.get(objective, ""), validation.get("log_loss", 1 - score))
     return Contender(
         branch=str(facts["branch"]),
         title=str(facts.get("title", facts["branch"])),
         bundle=str(facts["bundle"]),
-        score=float(validation[objective]),
+        score=score,
         samples=max(samples, 1),
         parameters=int(facts["parameters"]),
         cost=float(branch.get("size", 0)) ** 2,
-        log_loss=float(validation.get("log_loss") or 0.0),
+        log_loss=float(log_loss),
         facts=facts,
     )
 
 
 def leaderboard(contenders: Sequence[Contender], winner: Contender) -> list[dict[str, Any]]:
-    """All contenders as rows, best first."""
-    ranked = sorted(contenders, key=lambda one: (-one.score, one.size, one.branch))
+    """All contenders as rows: the winner, then by log-loss, lowest first."""
+    ranked = sorted(
+        contenders, key=lambda one: (one is not winner, one.log_loss, one.size, one.branch)
+    )
     return [
         {
             "branch": one.branch,
             "title": one.title,
             "score": one.score,
             "standard_error": one.standard_error,
+            "log_loss": one.log_loss,
             "parameters": one.parameters,
             "megabytes": one.facts.get("megabytes"),
             "candidates": one.facts.get("candidates"),
@@ -175,12 +210,14 @@ def _validated(step: Step, facts: Mapping[str, Any], objective: str) -> int:
 
 
 def _log(rows: Sequence[Mapping[str, Any]], objective: str) -> None:
-    logger.info("Leaderboard by %s on validation:", OBJECTIVES.get(objective, objective))
+    named = OBJECTIVES.get(objective, objective)
+    logger.info("Leaderboard by log-loss on validation, with %s:", named)
     for rank, row in enumerate(rows, 1):
         logger.info(
-            "%s %d. %.4f ± %.4f  %s, %.2f million parameters",
+            "%s %d. log-loss %.4f, %.4f ± %.4f  %s, %.2f million parameters",
             "→" if row["winner"] else " ",
             rank,
+            row["log_loss"],
             row["score"],
             row["standard_error"],
             row["title"],

@@ -112,22 +112,29 @@ def log_softmax(logits: Array) -> Array:
 def measure_of(logits: Array, truth: NDArray[np.int64], objective: str) -> Measure:
     """Score and figures of (N, K) logits.
 
-    Classes without a sample are left out. The log-loss is that at the best of `TEMPERATURES`.
+    Classes without a sample are left out. The log-loss is that at the best of `TEMPERATURES`; the
+    macro log-loss is the mean of the classes' own at the same temperature.
     """
     rows = np.arange(len(truth))
-    log_loss = min(
-        float(-log_softmax(logits / np.float32(temperature))[rows, truth].mean())
-        for temperature in TEMPERATURES
+    losses = min(
+        (
+            -log_softmax(logits / np.float32(temperature))[rows, truth]
+            for temperature in TEMPERATURES
+        ),
+        key=lambda each: float(each.mean()),
     )
+    log_loss = float(losses.mean())
     hits = logits.argmax(axis=1) == truth
     counts = np.bincount(truth, minlength=logits.shape[1])
     right = np.bincount(truth, weights=hits, minlength=logits.shape[1])
     recalls = right[counts > 0] / counts[counts > 0]
+    lost = np.bincount(truth, weights=losses, minlength=logits.shape[1])
     figures = {
         "accuracy": float(hits.mean()),
         "macro_recall": float(recalls.mean()),
         "worst_class_recall": float(recalls.min()),
         "log_loss": log_loss,
+        "macro_log_loss": float((lost[counts > 0] / counts[counts > 0]).mean()),
         "samples": float(len(truth)),
         "worst_class_support": float(counts[counts > 0][recalls.argmin()]),
     }

@@ -97,6 +97,7 @@ def make(bundle: bundles.Bundle, tmp_path: Path, **other: Any) -> dict[str, Any]
                     "title": "Lite0 · 224 px · squash",
                     "score": 0.925,
                     "standard_error": 0.02,
+                    "log_loss": 0.2512,
                     "parameters": 3_400_000,
                     "candidates": 64,
                     "winner": True,

@@ -27,21 +27,52 @@ def contender(branch: str, score: float, parameters: int, **other: Any) -> Conte
     )
 
 
-def test_the_best_wins_where_the_lead_is_more_than_a_tie() -> None:
-    winner, reason = choose([contender("small", 0.90, 10), contender("large", 0.92, 20)])
+def test_the_lowest_log_loss_wins_where_the_scores_are_within_an_error() -> None:
+    pair = [
+        contender("small", 0.91, 10, log_loss=0.34),
+        contender("large", 0.90, 20, log_loss=0.30),
+    ]
+    winner, reason = choose(pair)
     assert winner.branch == "large"
-    assert "best with 0.9200" in reason
+    assert "Large has the lowest log-loss with 0.300 (score 0.9000)" in reason
+
+
+def test_a_branch_far_behind_in_score_is_out_however_low_its_log_loss() -> None:
+    pair = [
+        contender("sure", 0.80, 10, log_loss=0.2),
+        contender("right", 0.90, 20, log_loss=0.3),
+    ]
+    winner, reason = choose(pair)
+    assert winner.branch == "right"
+    assert "1 more than one standard error behind in score left out" in reason
+
+
+def test_many_samples_make_the_guard_narrower() -> None:
+    few, many = (
+        [
+            contender("a", 0.900, 10, samples=samples, log_loss=0.25),
+            contender("b", 0.905, 10, samples=samples, log_loss=0.30),
+        ]
+        for samples in (100, 10**6)
+    )
+    assert choose(few)[0].branch == "a"
+    assert choose(many)[0].branch == "b"
 
 
 def test_the_smaller_wins_a_tie_and_the_reason_says_so() -> None:
-    winner, reason = choose([contender("large", 0.904, 20), contender("small", 0.90, 10)])
+    winner, reason = choose(
+        [contender("large", 0.9, 20, log_loss=0.300), contender("small", 0.9, 10, log_loss=0.309)]
+    )
     assert winner.branch == "small"
+    assert "Small has a log-loss of 0.309 (score 0.9000), Large 0.300" in reason
     assert "smaller" in reason
-    assert "0.9040" in reason
 
 
-def test_many_samples_make_the_tie_narrower_than_its_limit() -> None:
-    pair = [contender("large", 0.904, 20, samples=10**6), contender("small", 0.90, 10)]
+def test_more_than_a_tie_is_not_given_to_the_smaller() -> None:
+    pair = [
+        contender("large", 0.9, 20, log_loss=0.300),
+        contender("small", 0.9, 10, log_loss=0.311),
+    ]
     assert choose(pair)[0].branch == "large"
 
 
@@ -50,10 +81,10 @@ def test_of_equal_parameters_the_smaller_input_wins_a_tie() -> None:
     assert choose(pair)[0].branch == "b"
 
 
-def test_of_equal_size_the_better_score_then_the_lower_loss_wins() -> None:
-    assert choose([contender("a", 0.900, 10), contender("b", 0.901, 10)])[0].branch == "b"
-    pair = [contender("a", 0.9, 10, log_loss=0.4), contender("b", 0.9, 10, log_loss=0.2)]
+def test_of_equal_size_the_lower_loss_then_the_better_score_wins() -> None:
+    pair = [contender("a", 0.9, 10, log_loss=0.304), contender("b", 0.9, 10, log_loss=0.3)]
     assert choose(pair)[0].branch == "b"
+    assert choose([contender("a", 0.900, 10), contender("b", 0.901, 10)])[0].branch == "b"
 
 
 def test_no_branch_is_refused_and_one_is_the_only() -> None:
@@ -64,21 +95,43 @@ def test_no_branch_is_refused_and_one_is_the_only() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.floats(0, 1), st.integers(1, 10**7), st.integers(1, 10**6)),
+        st.tuples(st.floats(0, 1), st.integers(1, 10**7), st.integers(1, 10**6), st.floats(0, 5)),
         min_size=1,
         max_size=12,
     )
 )
 def test_the_winner_is_never_far_behind_nor_does_the_order_matter(
-    rows: list[tuple[float, int, int]],
+    rows: list[tuple[float, int, int, float]],
 ) -> None:
-    every = [contender(f"b{i}", s, p, samples=n) for i, (s, p, n) in enumerate(rows)]
+    every = [
+        contender(f"b{i}", s, p, samples=n, log_loss=loss) for i, (s, p, n, loss) in enumerate(rows)
+    ]
     winner, _ = choose(every)
-    assert winner.score >= max(one.score for one in every) - LARGEST_TIE - 1e-9
+    leader = min(every, key=lambda one: (-one.score, one.log_loss, one.branch))
+    least = leader.score - leader.standard_error - 1e-9
+    assert winner.score >= least
+    sound = [one for one in every if one.score >= least]
+    assert winner.log_loss <= min(one.log_loss for one in sound) + LARGEST_TIE + 1e-9
     assert choose(every[::-1])[0] is winner
     table = leaderboard(every, winner)
-    assert [row["score"] for row in table] == sorted((row["score"] for row in table), reverse=True)
+    assert table[0]["branch"] == winner.branch
+    losses = [row["log_loss"] for row in table[1:]]
+    assert losses == sorted(losses)
     assert sum(row["winner"] for row in table) == 1
+
+
+def test_the_loss_is_that_of_the_objective_or_what_the_score_lacks() -> None:
+    validation = {
+        "accuracy": 0.9,
+        "worst_class_recall": 0.7,
+        "log_loss": 0.3,
+        "macro_log_loss": 0.4,
+    }
+    facts = {"branch": "a", "bundle": "0" * 16, "parameters": 1, "validation": validation}
+    assert select.contender({}, facts, "accuracy", 10).log_loss == 0.3
+    assert select.contender({}, facts, "worst_class_recall", 10).log_loss == 0.4
+    bare = {**facts, "validation": {"accuracy": 0.9}}
+    assert select.contender({}, bare, "accuracy", 10).log_loss == pytest.approx(0.1)
 
 
 @pytest.fixture

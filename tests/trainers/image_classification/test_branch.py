@@ -207,6 +207,10 @@ def test_the_objective_decides_what_is_measured() -> None:
     assert by_worst.figures["worst_class_recall"] == 0.0
     assert by_worst.figures["worst_class_support"] == 2
     assert by_worst.score < by_accuracy.score
+    lost = np.log1p(np.exp([-8.0, 8.0]))  # of a right and a wrong answer, at temperature 1
+    figures = measure_of(8 * logits[:9], truth[:9], "accuracy").figures
+    assert figures["log_loss"] == pytest.approx((8 * lost[0] + lost[1]) / 9, rel=1e-3)
+    assert figures["macro_log_loss"] == pytest.approx(lost.mean(), rel=1e-3)
 
 
 def test_a_large_set_is_trained_in_batches(tmp_path: Path) -> None:
