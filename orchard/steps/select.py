@@ -2,10 +2,10 @@
 
     python -m orchard.steps.select --build ID
 
-The lowest validation log-loss after calibration wins: on a few hundred samples accuracy tells two
-good branches apart no better than a coin, while the log-loss uses how sure each answer is. The
-figure of the objective is the guard: a branch more than one standard error behind the best of it is
-out. Branches whose log-loss is within `LARGEST_TIE` of the lowest are as good as equal: of those the
+The lowest validation log-loss after calibration wins: on a few hundred samples the
+standard error of accuracy is about two points, more than what sets good branches apart, while the
+log-loss also uses how sure each answer is. The figure of the objective is the guard: a branch more
+than one standard error behind the best of it is out. Branches whose log-loss is within `LARGEST_TIE` of the lowest are as good as equal: of those the
 smallest model wins.
 """
 
