@@ -26,13 +26,13 @@ from tests.end_to_end.conftest import (
 )
 
 KILLED = {
-    "ingest": 0.6,
-    "check": 5.0,
-    "prepare": 5.0,
-    "trial": 2.5,
-    "select": 0.6,
-    "evaluate": 4.0,
-    "publish": 1.5,
+    "ingest": 0.5,
+    "check": 4.0,
+    "prepare": 4.0,
+    "trial": 2.0,
+    "select": 0.4,
+    "evaluate": 3.0,
+    "publish": 0.7,
 }
 """Seconds into each step at which its process is killed."""
 LIGHT = ("turn", "plan", "approve")
