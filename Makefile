@@ -5,6 +5,8 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 RUN := $(BIN)/python -m orchard
 export PYTHONPATH := $(CURDIR)
+# Nothing runs where nothing was installed, so these targets install nothing.
+INSTALLED := { [ -e .venv/.installed ] || { echo 'Nothing is installed here, so nothing runs'; exit 0; }; }
 NOT_FETCHED = echo 'The Python packages could not be installed; the lines above say why.'; \
 	echo 'They come from the package index: look at network, proxy and free disk, then run make again.'; exit 75;
 
@@ -48,14 +50,14 @@ demo: environment ## The main job: from sample pictures to an answering endpoint
 up: environment ## Start the stack, or what of it is down
 	$(RUN) up
 
-down: environment ## Stop the stack; no process stays
-	$(RUN) down
+down: ## Stop the stack; no process stays
+	@$(INSTALLED) && $(RUN) down
 
-status: environment ## Say what is up, what is down and why
-	@$(RUN) status
+status: ## Say what is up, what is down and why
+	@$(INSTALLED) && $(RUN) status
 
-clean: environment ## Stop the stack and remove all its state
-	$(RUN) clean
+clean: ## Stop the stack and remove all its state
+	@$(INSTALLED) && $(RUN) clean
 
 train: environment ## Build from your own data: make train DATA=folder-or-archive NAME=name [MINUTES=5]
 	@if [ -z "$(DATA)" ] || [ -z "$(NAME)" ]; then \

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -63,7 +63,11 @@ class Settings(BaseSettings):
     maximum_sound_seconds: float = Field(default=60.0, gt=0)
     segment_bytes: int = Field(default=64 * MEBIBYTE, gt=0)
 
-    java_home: Path | None = None
+    java_home: Path | None = Field(
+        default=None,
+        validation_alias=AliasChoices("ORCHARD_JAVA_HOME", "JAVA_HOME"),
+        description="Java 17 or later for Spark; empty: the first on the path or below /usr/lib/jvm.",
+    )
     spark_master: str = "local[2]"
     spark_driver_memory: str = "1g"
     spark_java_options: str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
