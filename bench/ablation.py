@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.accuracy import answers, plan_of, problem_of, search_branch, splits
+from bench.accuracy import answers, contender_of, plan_of, problem_of, search_branch, splits
 from bench.pictures import features, picture_set
+from orchard.steps.select import choose
 from trainers.engine import set_threads
 from trainers.image_classification import branch as branch_search
 from trainers.image_classification import candidates
@@ -114,18 +115,17 @@ def measure(name: str, minutes: float, count: int, cache: Path) -> dict[str, flo
             branch_search.PATIENCE = switches.get("patience", patience)
             candidates.HIDDEN_SHARE = switches.get("hidden", share)
             candidates.RECIPES = switches.get("recipes", recipes)
-            best = None
+            tried, tests = [], {}
             for branch in changed(plan["branches"]):
                 found = search_branch(
                     branch, vectors[branch["key"]], train, problem, branch["work"], plan["seed"]
                 )
                 said = answers(found.head, vectors[branch["key"]][0, test]).argmax(1)
-                accuracy = float((said == pictures.truth[test]).mean())
-                score = (found.measure.figures["accuracy"], -found.measure.figures["log_loss"])
-                best = max(best, (score, accuracy)) if best else (score, accuracy)
-            assert best is not None
-            result[variant].append(best[1])
-            logger.info("%s split %d, %s: %.4f", name, number, variant, best[1])
+                tests[branch["key"]] = float((said == pictures.truth[test]).mean())
+                tried.append(contender_of(branch, found))
+            winner, _ = choose(tried)
+            result[variant].append(tests[winner.branch])
+            logger.info("%s split %d, %s: %.4f", name, number, variant, tests[winner.branch])
     branch_search.PATIENCE, candidates.HIDDEN_SHARE, candidates.RECIPES = patience, share, recipes
     return {variant: float(np.mean(values)) for variant, values in result.items()}
 

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from bench.pictures import PictureSet, features, picture_set
 from orchard.planning import make
-from orchard.steps.select import choose, contender
+from orchard.steps.select import Contender, choose, contender
 from trainers.backbones import backbones, feature_layout
 from trainers.backbones.store import backbone_facts
 from trainers.engine import set_threads
@@ -108,6 +108,17 @@ def search_branch(
         )
 
 
+def contender_of(branch: Mapping[str, Any], found: Found) -> Contender:
+    """A searched branch as the step `select` sees it."""
+    facts = {
+        "branch": branch["key"],
+        "bundle": branch["key"],
+        "parameters": backbones()[branch["backbone"]].parameters,
+        "validation": found.measure.figures,
+    }
+    return contender(branch, facts, "accuracy", len(found.rows))
+
+
 def splits(pictures: PictureSet, count: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """(training rows, test rows) of each split."""
     made = StratifiedShuffleSplit(count, test_size=TEST_SHARE, random_state=0)
@@ -146,13 +157,7 @@ def measure(name: str, minutes: float, count: int, cache: Path) -> dict[str, Any
             )
             said = answers(found.head, vectors[branch["key"]][0, test])
             tests[branch["key"]] = float((said.argmax(1) == pictures.truth[test]).mean())
-            facts = {
-                "branch": branch["key"],
-                "bundle": branch["key"],
-                "parameters": backbones()[branch["backbone"]].parameters,
-                "validation": found.measure.figures,
-            }
-            tried.append(contender(branch, facts, "accuracy", len(train)))
+            tried.append(contender_of(branch, found))
         winner, _ = choose(tried)
         row = {
             "split": number,
@@ -161,6 +166,7 @@ def measure(name: str, minutes: float, count: int, cache: Path) -> dict[str, Any
             "branch": winner.branch,
             "branches": tests,
             "validation": {one.branch: round(one.score, 4) for one in tried},
+            "log_loss": {one.branch: round(one.log_loss, 4) for one in tried},
             "seconds": round(time.monotonic() - started, 1),
         }
         logger.info("%s %s", name, json.dumps(row))
