@@ -124,7 +124,7 @@ def train(task: dict[str, Any]) -> None:
             if spent >= seconds:
                 break
         found = accuracy(model, pictures["test"], truth["test"])
-        line = {"epoch": epoch, "seconds": spent, "loss": float(loss), "test_accuracy": found}
+        line = {"epoch": epoch, "seconds": spent, "loss": loss.item(), "test_accuracy": found}
         print(json.dumps(line), flush=True)
 
 
