@@ -12,6 +12,7 @@ import pytest
 
 from orchard.api.airflow import Airflow
 from orchard.blobs import Blobs, keys
+from orchard.catalog.connection import documents
 from orchard.names import build_id_of
 from orchard.settings import settings
 from orchard.stack import control
@@ -53,9 +54,11 @@ def test_a_run_in_which_everything_is_killed_once_gives_the_same_bundle(
 
     assert killed == {*KILLED, *LIGHT, "scheduler", "documents"}
     assert _bundle("wild", disturbed) == _bundle("calm", undisturbed)
-    blobs = Blobs(settings().blobs_root)
-    left = [key for key in _below(blobs, f"wild/builds/{_id(disturbed)}") if ".tmp" in key]
-    assert not left, "half-written things stayed visible"
+    versions = list(documents().versions.find({"owner": "wild"}))
+    assert len(versions) == 1, "a half-written version became visible"
+    folder = keys.version("wild", "shapes", versions[0]["version"])
+    names = {key.rsplit("/", 1)[1] for key in Blobs(settings().blobs_root).list(folder)}
+    assert names == {"manifest", "refused", "summary.json"}
 
 
 def _kill_everything_once(airflow: Airflow, run_id: str) -> set[str]:
@@ -133,11 +136,6 @@ def _id(run_id: str) -> str:
 def _bundle(owner: str, run_id: str) -> str:
     facts = Blobs(settings().blobs_root).read_json(keys.result(owner, _id(run_id), "select"))
     return str(facts["facts"]["bundle"])
-
-
-def _below(blobs: Blobs, key: str) -> list[str]:
-    found = blobs.list(key)
-    return found + [deeper for each in found for deeper in _below(blobs, each)]
 
 
 def test_everything_killed_at_once_comes_back_with_nothing_lost(

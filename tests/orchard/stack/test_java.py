@@ -61,6 +61,7 @@ def test_a_script_gets_the_home_or_the_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     found = home(tmp_path / "new", 'version "21"')
     monkeypatch.setattr(java, "_candidates", lambda: [found])
     assert java.main() == 0
