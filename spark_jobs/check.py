@@ -21,6 +21,7 @@ from orchard.checking.judging import Judging
 from orchard.checking.manifest import MANIFEST_SCHEMA, REFUSED_SCHEMA, census
 from orchard.checking.names import canonical_names, renamed_labels
 from orchard.errors import BadInput, TryAgain
+from orchard.intake import FILES, LABELS
 from orchard.names import NEWEST
 from orchard.program import Step, run
 from orchard.tasks import task as task_of
@@ -81,10 +82,10 @@ def body(step: Step) -> dict[str, Any]:
 
 def _check(check: Check, session: SparkSession) -> Document:
     blobs = check.step.blobs
-    files = tables.read(session, blobs, f"{check.intake}/files", labelled.FILE_SCHEMA)
+    files = tables.read(session, blobs, f"{check.intake}/files", FILES)
     parent = _parent_manifest(check, session)
     verdicts = _verdicts(check, session, files, parent)
-    labels = tables.read(session, blobs, f"{check.intake}/labels", labelled.LABEL_SCHEMA)
+    labels = tables.read(session, blobs, f"{check.intake}/labels", LABELS)
     counts = labelled.name_counts(labels, check.task)
     settled = sorted(check.parent["summary"]["labels"]) if check.parent else []
     names = canonical_names(counts, settled)

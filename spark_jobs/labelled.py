@@ -17,27 +17,6 @@ from spark_jobs.tables import spark_schema
 MOST_CLASSES = 5_000
 _DEEPEST = 16
 
-FILE_SCHEMA = pa.schema(
-    [
-        ("path", pa.string()),
-        ("segment", pa.string()),
-        ("offset", pa.int64()),
-        ("length", pa.int64()),
-        ("sha256", pa.string()),
-        ("split", pa.string()),
-        ("hints", pa.string()),
-    ]
-)
-LABEL_SCHEMA = pa.schema(
-    [
-        ("path", pa.string()),
-        ("annotation", pa.string()),
-        ("split", pa.string()),
-        ("source", pa.string()),
-        ("line", pa.int32()),
-    ]
-)
-
 
 @dataclass(frozen=True)
 class Labels:

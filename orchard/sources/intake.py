@@ -14,32 +14,9 @@ import pyarrow.parquet as pq
 
 from orchard.blobs import Blobs, Reference, keys
 from orchard.errors import OrchardError
+from orchard.intake import FILES, LABELS, REFUSED
 
 BATCH = 4096
-
-FILES = pa.schema(
-    [
-        ("path", pa.string()),
-        ("segment", pa.string()),
-        ("offset", pa.int64()),
-        ("length", pa.int64()),
-        ("sha256", pa.string()),
-        ("split", pa.string()),
-        ("hints", pa.string()),
-    ]
-)
-LABELS = pa.schema(
-    [
-        ("path", pa.string()),
-        ("annotation", pa.string()),
-        ("split", pa.string()),
-        ("source", pa.string()),
-        ("line", pa.int32()),
-    ]
-)
-REFUSED = pa.schema(
-    [("path", pa.string()), ("code", pa.string()), ("reason", pa.string()), ("stage", pa.string())]
-)
 
 
 class _Table:

@@ -16,9 +16,9 @@ from PIL import Image
 from orchard.blobs import Blobs, SegmentWriter, keys
 from orchard.catalog import builds
 from orchard.catalog.connection import documents
+from orchard.intake import FILES, LABELS
 from orchard.program import Step
 from orchard.settings import settings
-from spark_jobs.labelled import FILE_SCHEMA, LABEL_SCHEMA
 
 OWNER = "local"
 DATASET = "parts"
@@ -84,8 +84,8 @@ def write_intake(
         for number, (path, label) in enumerate(labels)
     ]
     folder = keys.intake(OWNER, of.build_id)
-    write_table(blobs, f"{folder}/files/part-0.parquet", files, FILE_SCHEMA)
-    write_table(blobs, f"{folder}/labels/part-0.parquet", rows, LABEL_SCHEMA)
+    write_table(blobs, f"{folder}/files/part-0.parquet", files, FILES)
+    write_table(blobs, f"{folder}/labels/part-0.parquet", rows, LABELS)
     result = {"exit_code": 0, "facts": {"format": "class folders"}}
     blobs.write_json(keys.result(OWNER, of.build_id, "ingest"), result)
 
