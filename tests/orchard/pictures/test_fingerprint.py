@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter
 
-from orchard.tasks.image_classification.fingerprint import (
+from orchard.pictures.fingerprint import (
     BANDS,
     BYTES,
     NEAR_BITS,
