@@ -20,7 +20,7 @@ from orchard.pictures.fingerprint import (
 )
 from tests.orchard import odd_pictures as odd
 
-DATA = Path(__file__).parents[5] / "shared" / "data" / "image_classification"
+DATA = Path(__file__).parents[4] / "shared" / "data" / "image_classification"
 
 fingerprints = st.binary(min_size=BYTES, max_size=BYTES)
 
