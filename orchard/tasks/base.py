@@ -202,3 +202,35 @@ class Task(ABC):
     def thumbnail(self, payload: bytes, side: int) -> bytes:
         """A small JPEG of a sample for a report, at most `side` pixels wide and high."""
         raise NotImplementedError(f"{self.name} has no thumbnails")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model said about a set of samples, beside the truth.
+
+    Attributes:
+        labels: K class names, in the model's order.
+        answers: N answers; an answer's shape is the task's own.
+        truths: N annotations.
+        sample_ids: N sample ids, or none.
+    """
+
+    labels: tuple[str, ...]
+    answers: Sequence[NDArray[np.float32]]
+    truths: Sequence[Json]
+    sample_ids: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether one answer is right, for the list of bad cases.
+
+    Attributes:
+        truth, said: truth and answer in words.
+        confidence: how bad a wrong answer is, 0 to 1; the worst come first in a report.
+    """
+
+    right: bool
+    truth: str
+    said: str
+    confidence: float

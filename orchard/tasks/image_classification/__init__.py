@@ -33,12 +33,12 @@ class ImageClassification(Task):
 
     @property
     def near_bits(self) -> int:  # type: ignore[override]
-        from orchard.tasks.image_classification.fingerprint import NEAR_BITS
+        from orchard.pictures.fingerprint import NEAR_BITS
 
         return NEAR_BITS
 
     def judge(self, payload: bytes, path: str, limits: Limits) -> Accepted | Refused:
-        from orchard.tasks.image_classification.judge import judge_picture
+        from orchard.pictures.judge import judge_picture
 
         return judge_picture(payload, path, limits)
 
@@ -54,12 +54,12 @@ class ImageClassification(Task):
         return decode_picture(payload, (limits or Limits()).maximum_pixels)
 
     def bands(self, fingerprint: bytes) -> tuple[int, ...]:
-        from orchard.tasks.image_classification.fingerprint import bands
+        from orchard.pictures.fingerprint import bands
 
         return bands(fingerprint)
 
     def distance(self, one: bytes, other: bytes) -> int:
-        from orchard.tasks.image_classification.fingerprint import distance
+        from orchard.pictures.fingerprint import distance
 
         return distance(one, other)
 
@@ -78,7 +78,7 @@ class ImageClassification(Task):
         return response.response(scores, bundle, request)
 
     def golden_payloads(self) -> tuple[bytes, ...]:
-        from orchard.tasks.image_classification.pictures import golden_payloads
+        from orchard.pictures.golden import golden_payloads
 
         return golden_payloads()
 
@@ -95,7 +95,7 @@ class ImageClassification(Task):
         return plots(metrics, card)
 
     def thumbnail(self, payload: bytes, side: int) -> bytes:
-        from orchard.tasks.image_classification.pictures import thumbnail
+        from orchard.pictures.thumbnails import thumbnail
 
         return thumbnail(payload, side)
 
