@@ -7,10 +7,11 @@ import pkgutil
 from functools import lru_cache
 
 from orchard.errors import BadInput
-from orchard.tasks.base import Accepted, Finding, Limits, Plot, Refused, Scores, Task
+from orchard.tasks.base import Accepted, Answers, Finding, Limits, Plot, Refused, Scores, Task
 
 __all__ = [
     "Accepted",
+    "Answers",
     "Finding",
     "Limits",
     "Plot",

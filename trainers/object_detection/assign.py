@@ -16,7 +16,7 @@ def adaptive(points: Array, strides: Array, boxes: Array) -> NDArray[np.int64]:
     """Adaptive training sample selection (ATSS, Zhang et al. 2020, arXiv:1912.02424).
 
     Of each level the `NEAREST` positions to a box's middle are its candidates; those whose square
-    overlaps the box by more than mean + deviation of the candidates' overlaps, and whose middle
+    overlaps the box by at least mean + deviation of the candidates' overlaps, and whose middle
     lies in the box, learn it. A position that several boxes want takes the one it overlaps most.
     A box that would have no position gets the nearest one, so that tiny boxes are learnt too.
 
@@ -30,21 +30,17 @@ def adaptive(points: Array, strides: Array, boxes: Array) -> NDArray[np.int64]:
     chosen = np.full(len(points), -1, np.int64)
     if not len(boxes):
         return chosen
-    half = (ANCHOR_STRIDES / 2 * strides)[:, None]
-    overlap = overlaps(np.concatenate([points - half, points + half], axis=1), boxes)
-    middles = (boxes[:, :2] + boxes[:, 2:]) / 2
-    distance = np.square(points[:, None] - middles[None]).sum(axis=2)
-    candidates = _nearest_by_level(distance, strides)
-    found = np.take_along_axis(overlap, candidates, axis=0)
-    limit = found.mean(axis=0) + found.std(axis=0)
-    wanted = np.zeros(overlap.shape, bool)
-    np.put_along_axis(wanted, candidates, found >= limit, axis=0)
-    wanted &= inside(points, boxes)
-    strength = np.where(wanted, overlap, -1.0)
-    best = strength.argmax(axis=1)
-    positive = strength[np.arange(len(points)), best] >= 0
-    chosen[positive] = best[positive]
-    return _all_represented(chosen, distance)
+    candidates = _nearest_by_level(points, strides, boxes)
+    middles, half = points[candidates], ANCHOR_STRIDES / 2 * strides[candidates][..., None]
+    overlap = _paired_overlaps(np.concatenate([middles - half, middles + half], axis=2), boxes)
+    limit = overlap.mean(axis=1) + overlap.std(axis=1)
+    wanted = (overlap >= limit[:, None]) & _paired_inside(middles, boxes)
+    strength = np.full(len(points), -1.0, np.float32)
+    for box, (places, values) in enumerate(zip(candidates, overlap, strict=True)):
+        stronger = wanted[box] & (values > strength[places])
+        chosen[places[stronger]] = box
+        strength[places[stronger]] = values[stronger]
+    return _all_represented(chosen, points, boxes)
 
 
 def aligned(
@@ -59,8 +55,8 @@ def aligned(
 ) -> NDArray[np.int64]:
     """Task-aligned assignment (TOOD, Feng et al. 2021, arXiv:2108.07755).
 
-    For each box the `most` positions inside it with the highest score of its class times overlap
-    of the predicted box to the `power`.
+    For each box the `most` positions inside it with the highest score of its class, to the power
+    of a half, times overlap of the predicted box to the `power`.
 
     Args:
         scores: (A, K), 0 to 1; predicted: (A, 4) boxes; classes: (B,) of the boxes.
@@ -69,45 +65,63 @@ def aligned(
         (A,) index of the box, or -1 for background.
     """
     chosen = np.full(len(points), -1, np.int64)
-    if not len(boxes):
-        return chosen
-    overlap = overlaps(predicted, boxes)
-    metric = np.sqrt(scores[:, classes]) * overlap**power
-    metric = np.where(inside(points, boxes), metric + 1e-12, 0.0)
-    order = np.argsort(-metric, axis=0, kind="stable")[:most]
-    wanted = np.zeros(metric.shape, bool)
-    np.put_along_axis(wanted, order, np.take_along_axis(metric, order, axis=0) > 0, axis=0)
-    strength = np.where(wanted, overlap, -1.0)
-    best = strength.argmax(axis=1)
-    positive = strength[np.arange(len(points)), best] >= 0
-    chosen[positive] = best[positive]
+    strength = np.full(len(points), -1.0, np.float32)
+    for box, label in enumerate(classes):
+        goal = boxes[box : box + 1]
+        places = np.flatnonzero(_paired_inside(points[None], goal)[0])
+        values = overlaps(predicted[places], goal)[:, 0]
+        metric = np.sqrt(scores[places, label]) * values**power
+        best = np.argsort(-metric, kind="stable")[:most]
+        places, values = places[best], values[best]
+        stronger = values > strength[places]
+        chosen[places[stronger]] = box
+        strength[places[stronger]] = values[stronger]
+    return _all_represented(chosen, points, boxes)
+
+
+def _nearest_by_level(points: Array, strides: Array, boxes: Array) -> NDArray[np.int64]:
+    """(B, levels * `NEAREST`) positions; fewer of a level that has fewer."""
     middles = (boxes[:, :2] + boxes[:, 2:]) / 2
-    return _all_represented(chosen, np.square(points[:, None] - middles[None]).sum(axis=2))
-
-
-def inside(points: Array, boxes: Array) -> NDArray[np.bool_]:
-    """(A, B): whether the point lies within the box."""
-    low = (points[:, None] - boxes[None, :, :2]).min(axis=2)
-    high = (boxes[None, :, 2:] - points[:, None]).min(axis=2)
-    return np.minimum(low, high) > 0
-
-
-def _nearest_by_level(distance: Array, strides: Array) -> NDArray[np.int64]:
     parts = []
     for stride in np.unique(strides):
         rows = np.flatnonzero(strides == stride)
-        order = np.argsort(distance[rows], axis=0, kind="stable")[:NEAREST]
-        parts.append(rows[order])
-    return np.concatenate(parts)
+        x = points[None, rows, 0] - middles[:, :1]
+        y = points[None, rows, 1] - middles[:, 1:]
+        distance = x * x + y * y
+        count = min(NEAREST, len(rows))
+        parts.append(rows[np.argpartition(distance, count - 1, axis=1)[:, :count]])
+    return np.concatenate(parts, axis=1)
 
 
-def _all_represented(chosen: NDArray[np.int64], distance: Array) -> NDArray[np.int64]:
-    """Give every box without a position the nearest one that no other such box took."""
-    for box in np.flatnonzero(np.bincount(chosen[chosen >= 0], minlength=distance.shape[1]) == 0):
-        counts = np.bincount(chosen[chosen >= 0], minlength=distance.shape[1])
-        for point in np.argsort(distance[:, box], kind="stable")[:NEAREST]:
+def _paired_overlaps(squares: Array, boxes: Array) -> Array:
+    """(B, C, 4) and (B, 4) → (B, C): each box with its own squares."""
+    goal = boxes[:, None]
+    low = np.maximum(squares[..., :2], goal[..., :2])
+    sides = np.maximum(np.minimum(squares[..., 2:], goal[..., 2:]) - low, 0)
+    shared = sides[..., 0] * sides[..., 1]
+    area = (goal[..., 2] - goal[..., 0]) * (goal[..., 3] - goal[..., 1])
+    own = (squares[..., 2] - squares[..., 0]) * (squares[..., 3] - squares[..., 1])
+    return np.asarray(shared / np.maximum(area + own - shared, 1e-9), np.float32)
+
+
+def _paired_inside(points: Array, boxes: Array) -> NDArray[np.bool_]:
+    """(B, C, 2) and (B, 4) → (B, C): whether a point lies within its box."""
+    x, y = points[..., 0], points[..., 1]
+    left, top, right, bottom = (boxes[:, side, None] for side in range(4))
+    return np.asarray((x > left) & (x < right) & (y > top) & (y < bottom))
+
+
+def _all_represented(chosen: NDArray[np.int64], points: Array, boxes: Array) -> NDArray[np.int64]:
+    """Give every box without a position the nearest one that another can spare."""
+    counts = np.bincount(chosen[chosen >= 0], minlength=len(boxes))
+    for box in np.flatnonzero(counts == 0):
+        middle = (boxes[box, :2] + boxes[box, 2:]) / 2
+        distance = np.square(points - middle).sum(axis=1)
+        for point in np.argsort(distance, kind="stable")[:NEAREST]:
             owner = chosen[point]
             if owner < 0 or counts[owner] > 1:
+                counts[owner] -= owner >= 0
                 chosen[point] = box
+                counts[box] = 1
                 break
     return chosen

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from trainers.object_detection.geometry import Array
 from trainers.object_detection.maps import Pictures
 
-SEAM = 32
-"""Halves meet at a multiple of the coarsest stride."""
 LEAST_SHARE = 0.35
 """A box that is cut at the seam stays where this much of it does."""
 
@@ -34,6 +32,8 @@ def draw(
 ) -> Batch:
     """The pictures of `rows`, each in a random view.
 
+    Parts of two pictures meet at a multiple of the coarsest stride.
+
     Args:
         others: as many pictures that may lend a half.
         joined: share of the pictures of which a part is replaced by the same part of another.
@@ -41,12 +41,13 @@ def draw(
     views = random.integers(0, len(pictures.views), (2, len(rows)))
     maps = pictures.maps(list(zip(rows, views[0], strict=True)))
     boxes, classes = [], []
+    step = pictures.levels[-1][3]
     for index, row in enumerate(rows):
         own = pictures.viewed(row, int(views[0, index]))
         join, vertical, place = random.random() < joined, random.random() < 0.5, random.random()
         side = pictures.width if vertical else pictures.height
-        if join and side >= 2 * SEAM:
-            seam = SEAM * (1 + int(place * (side // SEAM - 1)))
+        if join and side >= 2 * step:
+            seam = step * (1 + int(place * (side // step - 1)))
             pair = (int(others[index]), int(views[1, index]))
             for level, lent in zip(maps, pictures.maps([pair]), strict=True):
                 cut = seam * level.shape[3 if vertical else 2] // side

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,39 +16,12 @@ from trainers.object_detection.geometry import Array, anchor_points
 from trainers.object_detection.losses import box_overlaps, distribution_focal, quality_focal
 from trainers.object_detection.maps import Pictures
 from trainers.object_detection.network import BINS, Head, Shape, boxes_at, distances
+from trainers.object_detection.settings import Settings
 
 Tensor = paddle.Tensor
 MEASURED_AT_ONCE = 8
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Hyper-parameters.
-
-    Attributes:
-        assigner: "adaptive" or "aligned" (see `assign`).
-        rate: highest learning rate of AdamW; it rises linearly, then falls as a cosine.
-        box_weight, distribution_weight: of the two box losses, beside 1 for the classes.
-        dropout: share of the neck's channels left out in a step.
-        joined: share of pictures joined out of two.
-        average: factor of the moving average of weights.
-        batch: pictures a step.
-    """
-
-    width: int = 48
-    assigner: str = "adaptive"
-    rate: float = 2e-3
-    weight_decay: float = 0.05
-    box_weight: float = 2.0
-    distribution_weight: float = 0.25
-    dropout: float = 0.1
-    joined: float = 0.5
-    average: float = 0.99
-    batch: int = 4
-    warm_up: int = 60
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+FOLLOWED = 4
+"""Steps between two moves of the averaged weights: each step would cost a tenth of its time."""
 
 
 class Candidate:
@@ -61,6 +33,7 @@ class Candidate:
     Args:
         rows: pictures to train on.
         epochs: that the learning rate's course is made for.
+        epoch_pictures: an epoch of more pictures is a random part of that many.
     """
 
     def __init__(
@@ -73,9 +46,11 @@ class Candidate:
         *,
         epochs: int,
         seed: int,
+        epoch_pictures: int = 10**9,
     ) -> None:
         self.settings, self._pictures, self._rows = settings, pictures, rows
         self._seed, self.epoch = seed, 0
+        self._epoch_pictures = min(epoch_pictures, len(rows))
         seed_everything(seed)
         shape = Shape(pictures.levels, settings.width, classes)
         self.head = Head(shape, scales, settings.dropout)
@@ -96,7 +71,7 @@ class Candidate:
 
     @property
     def steps_an_epoch(self) -> int:
-        return max(1, len(self._rows) // self.settings.batch)
+        return max(1, self._epoch_pictures // self.settings.batch)
 
     def train_epoch(self) -> dict[str, float]:
         """One pass over the training pictures; the mean losses."""
@@ -114,6 +89,8 @@ class Candidate:
             self.optimiser.set_lr(self._rate(self.epoch * self.steps_an_epoch + step))
             for name, value in self._step(batch).items():
                 sums[name] = sums.get(name, 0.0) + value / self.steps_an_epoch
+            if step % FOLLOWED == FOLLOWED - 1 or step + 1 == self.steps_an_epoch:
+                self._follow(step % FOLLOWED + 1)
         self.epoch += 1
         return sums
 
@@ -132,7 +109,6 @@ class Candidate:
         total.backward()
         self.optimiser.step()
         self.optimiser.clear_grad()
-        self._follow()
         return {name: float(value) for name, value in losses.items()}
 
     def _losses(self, raw: Tensor, batch: Batch) -> dict[str, Tensor]:
@@ -182,13 +158,14 @@ class Candidate:
             ]
         )
 
-    def _follow(self) -> None:
-        """Move the averaged weights towards those of the training head."""
+    def _follow(self, steps: int) -> None:
+        """Move the averaged weights towards those of the training head, for so many steps."""
+        share = 1 - self.settings.average**steps
         with paddle.no_grad():
             for mean, new in zip(
                 self._averaged.parameters(), self.head.parameters(), strict=True
             ):
-                mean.lerp_(new, 1 - self.settings.average)
+                mean.lerp_(new, share)
 
     def averaged(self) -> Head:
         """The head with averaged weights and the training head's running statistics."""
@@ -203,12 +180,36 @@ class Candidate:
         """Everything that training goes on from, as arrays."""
         state = {f"head/{n}": v.numpy() for n, v in self.head.state_dict().items()}
         state |= {f"mean/{n}": v.numpy() for n, v in self._averaged.state_dict().items()}
-        names = {p.name: n for n, p in self.head.named_parameters()}
+        names = self._structure_names()
         for key, value in self.optimiser.state_dict().items():
             if isinstance(value, paddle.Tensor):
-                parameter = next(p for p in sorted(names, key=len, reverse=True) if p in key)
-                state[f"optimiser/{names[parameter]}/{key.removeprefix(parameter)}"] = value.numpy()
+                own = next(name for name in names if key.startswith(name))
+                state[f"optimiser/{names[own]}/{key.removeprefix(own)}"] = value.numpy()
         return {**state, "epoch": np.array(self.epoch)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what `state` gave."""
+        names = {structure: own for own, structure in self._structure_names().items()}
+        parts: dict[str, dict[str, NDArray[Any]]] = {"head": {}, "mean": {}, "optimiser": {}}
+        for key, value in state.items():
+            part, _, rest = key.partition("/")
+            if part == "optimiser":
+                structure, _, accumulator = rest.partition("/")
+                rest = names[structure] + accumulator
+            if part in parts:
+                parts[part][rest] = value
+        self.head.set_state_dict(parts["head"])
+        self._averaged.set_state_dict(parts["mean"])
+        self.optimiser.set_state_dict(
+            {name: paddle.to_tensor(value) for name, value in parts["optimiser"].items()}
+        )
+        self.epoch = int(state["epoch"])
+
+    def _structure_names(self) -> dict[str, str]:
+        """Paddle's own name of each parameter, which differs from process to process, the longest
+        first → its name in the head."""
+        names = {p.name: name for name, p in self.head.named_parameters()}
+        return dict(sorted(names.items(), key=lambda item: (-len(item[0]), item[0])))
 
 
 def decoded(raw: Tensor, points: Array, strides: Array) -> Tensor:

@@ -5,59 +5,25 @@ Boxes are float32 (B, 4): left, top, right, bottom in pixels, right and bottom e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.errors import BadInput
+from orchard.preprocess import Placement
 
 Array = NDArray[np.float32]
 VIEWS = ("plain", "mirror", "flip", "turn")
 """Mirrored left to right, top to bottom, both."""
 
 
-def letterbox(
-    operations: Sequence[Mapping[str, Any]], width: int, height: int
-) -> tuple[float, float, float, float]:
-    """(x scale, y scale, x offset, y offset) from a picture of that size into the input.
-
-    The sizes are those of `orchard.preprocess` for the fit "pad".
-
-    Raises:
-        BadInput: the preprocessing has another fit.
-    """
-    resize = operations[0]
-    if resize["fit"] != "pad":
-        raise BadInput("A detector's pictures must be padded", value=resize["fit"])
-    goal_width, goal_height = int(resize["width"]), int(resize["height"])
-    if width * goal_height > height * goal_width:
-        inner = goal_width, max(1, (2 * height * goal_width + width) // (2 * width))
-    else:
-        inner = max(1, (2 * width * goal_height + height) // (2 * height)), goal_height
-    return (
-        inner[0] / width,
-        inner[1] / height,
-        float((goal_width - inner[0]) // 2),
-        float((goal_height - inner[1]) // 2),
-    )
-
-
-def into_input(boxes: Array, transform: tuple[float, float, float, float]) -> Array:
+def into_input(boxes: Array, place: Placement) -> Array:
     """Boxes of the picture → boxes of the input."""
-    x_scale, y_scale, x_offset, y_offset = transform
-    scale = np.array([x_scale, y_scale, x_scale, y_scale], np.float32)
-    offset = np.array([x_offset, y_offset, x_offset, y_offset], np.float32)
-    return (boxes * scale + offset).astype(np.float32)
-
-
-def out_of_input(boxes: Array, transform: tuple[float, float, float, float]) -> Array:
-    """Boxes of the input → boxes of the picture."""
-    x_scale, y_scale, x_offset, y_offset = transform
-    scale = np.array([x_scale, y_scale, x_scale, y_scale], np.float32)
-    offset = np.array([x_offset, y_offset, x_offset, y_offset], np.float32)
-    return ((boxes - offset) / scale).astype(np.float32)
+    left, top, width, height = place.source
+    goal_left, goal_top, goal_width, goal_height = place.target
+    scale = np.array([goal_width / width, goal_height / height] * 2)
+    moved = (boxes - np.array([left, top] * 2)) * scale + np.array([goal_left, goal_top] * 2)
+    return moved.astype(np.float32)
 
 
 def in_view(boxes: Array, view: str, width: int, height: int) -> Array:
@@ -72,16 +38,20 @@ def in_view(boxes: Array, view: str, width: int, height: int) -> Array:
 
 def overlaps(one: Array, other: Array) -> Array:
     """Intersection over union, (len(one), len(other)); 0 where both are empty."""
-    low = np.maximum(one[:, None, :2], other[None, :, :2])
-    high = np.minimum(one[:, None, 2:], other[None, :, 2:])
-    shared = np.clip(high - low, 0, None).prod(axis=2)
-    area = _area(one)[:, None] + _area(other)[None] - shared
-    return np.where(area > 0, shared / np.maximum(area, 1e-9), 0).astype(np.float32)
+    width = _shared(one[:, None, 0], other[None, :, 0], one[:, None, 2], other[None, :, 2])
+    height = _shared(one[:, None, 1], other[None, :, 1], one[:, None, 3], other[None, :, 3])
+    shared = width * height
+    union = _area(one)[:, None] + _area(other)[None] - shared
+    return np.asarray(shared / np.maximum(union, 1e-9), np.float32)
+
+
+def _shared(low: Array, other_low: Array, high: Array, other_high: Array) -> Array:
+    return np.maximum(np.minimum(high, other_high) - np.maximum(low, other_low), 0)
 
 
 def _area(boxes: Array) -> Array:
-    sides = np.clip(boxes[:, 2:] - boxes[:, :2], 0, None)
-    return np.asarray(sides.prod(axis=1), np.float32)
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    return np.maximum(width, 0) * np.maximum(height, 0)
 
 
 def anchor_points(shapes: Sequence[tuple[int, int, int]]) -> tuple[Array, Array]:

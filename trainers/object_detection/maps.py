@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orchard.preprocess import placement
 from trainers.backbones.maps import get_feature_maps, map_shapes
-from trainers.object_detection.geometry import VIEWS, Array, in_view, into_input, letterbox
+from trainers.object_detection.geometry import Array, in_view, into_input
 
 SCALE_PICTURES = 32
 """Pictures from which the usual size of a channel is taken."""
@@ -36,6 +37,10 @@ class Pictures:
     width: int
     boxes: Sequence[Array]
     classes: Sequence[NDArray[np.int64]]
+
+    def over(self, matrix: NDArray[np.float16]) -> Pictures:
+        """The same pictures with their features in another matrix."""
+        return replace(self, matrix=matrix)
 
     def maps(self, pairs: Sequence[tuple[int, int]]) -> list[Array]:
         """[(P, C, h, w) float32] a level, of P pairs (picture, view index)."""
@@ -95,10 +100,9 @@ def pictures_of(
     boxes, classes = [], []
     for annotation, (width, height) in zip(annotations, sizes, strict=True):
         found, numbers = true_boxes(annotation, index)
-        boxes.append(into_input(found, letterbox(operations, int(width), int(height))))
+        boxes.append(into_input(found, placement(operations, int(width), int(height))))
         classes.append(numbers)
     resize = operations[0]
-    assert set(views) <= set(VIEWS)
     return Pictures(
         matrix,
         tuple(views),
@@ -113,8 +117,11 @@ def pictures_of(
 def true_boxes(
     annotation: Mapping[str, Any], index: Mapping[str, int]
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Boxes (B, 4) left, top, right, bottom of the picture, and classes (B,), of an annotation."""
-    rows = [box for box in annotation["boxes"] if box["label"] in index]
+    """Boxes (B, 4) left, top, right, bottom of the picture, and classes (B,), of an annotation.
+
+    Boxes of other classes and those that stand for a crowd are left out.
+    """
+    rows = [b for b in annotation["boxes"] if b["label"] in index and not b.get("crowd")]
     boxes = np.array(
         [
             [b["left"], b["top"], b["left"] + b["width"], b["top"] + b["height"]]
