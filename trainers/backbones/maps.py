@@ -69,9 +69,7 @@ class FeatureMaps:
         return self.backbone.blocks[: max(names.index(name) for name in self.map_blocks) + 1]
 
 
-def map_shapes(
-    levels: Sequence[MapLevel], height: int, width: int
-) -> list[tuple[int, int, int]]:
+def map_shapes(levels: Sequence[MapLevel], height: int, width: int) -> list[tuple[int, int, int]]:
     """(channels, rows, columns) of each level for an input of that size."""
     return [(level.channels, height // level.stride, width // level.stride) for level in levels]
 

@@ -109,4 +109,6 @@ def _area(right: NDArray[np.bool_], total: int) -> float:
     precision = positives / np.arange(1, len(right) + 1)
     precision = np.maximum.accumulate(precision[::-1])[::-1]
     index = np.searchsorted(recall, RECALLS, side="left")
-    return float(np.where(index < len(right), precision[np.minimum(index, len(right) - 1)], 0).mean())
+    return float(
+        np.where(index < len(right), precision[np.minimum(index, len(right) - 1)], 0).mean()
+    )

@@ -83,9 +83,7 @@ class Candidate:
         size = self.settings.batch
         for step in range(self.steps_an_epoch):
             part = slice(step * size, step * size + size)
-            batch = draw(
-                self._pictures, order[part], others[part], random, self.settings.joined
-            )
+            batch = draw(self._pictures, order[part], others[part], random, self.settings.joined)
             self.optimiser.set_lr(self._rate(self.epoch * self.steps_an_epoch + step))
             for name, value in self._step(batch).items():
                 sums[name] = sums.get(name, 0.0) + value / self.steps_an_epoch
@@ -128,9 +126,7 @@ class Candidate:
         flat = raw.reshape([count * positions, raw.shape[2]])
         chosen = paddle.gather(flat, paddle.to_tensor(picture * positions + place))
         sides = chosen[:, : 4 * BINS]
-        predicted = boxes_at(
-            paddle.to_tensor(points), paddle.to_tensor(strides), distances(sides)
-        )
+        predicted = boxes_at(paddle.to_tensor(points), paddle.to_tensor(strides), distances(sides))
         overlap, generalised = box_overlaps(predicted, paddle.to_tensor(goal))
         quality = overlap.detach().numpy()
         targets[picture, place, labels] = quality
@@ -162,9 +158,7 @@ class Candidate:
         """Move the averaged weights towards those of the training head, for so many steps."""
         share = 1 - self.settings.average**steps
         with paddle.no_grad():
-            for mean, new in zip(
-                self._averaged.parameters(), self.head.parameters(), strict=True
-            ):
+            for mean, new in zip(self._averaged.parameters(), self.head.parameters(), strict=True):
                 mean.lerp_(new, share)
 
     def averaged(self) -> Head:

@@ -51,4 +51,3 @@ def _said(
     with paddle.no_grad():
         distances, scores = head([paddle.to_tensor(level) for level in maps])
     return distances.numpy(), scores.numpy()
-

@@ -35,17 +35,13 @@ def detector_graph(description: DetectorDescription, parameters: Mapping[str, Ar
     distances = graph.add("Div", _sum(graph, [pair[0] for pair in found]), share)
     scores = graph.add("Div", _sum(graph, [pair[1] for pair in found]), share)
     points, strides = description.points
-    reach = graph.add(
-        "Mul", distances, graph.constant("strides", strides.reshape(1, 1, -1))
-    )
+    reach = graph.add("Mul", distances, graph.constant("strides", strides.reshape(1, 1, -1)))
     middle = graph.constant("points", np.ascontiguousarray(points.T)[None])
     low = graph.add("Sub", middle, _rows(graph, reach, 0, 2))
     high = graph.add("Add", middle, _rows(graph, reach, 2, 4))
     joined = graph.add("Concat", low, high, scores, axis=1)
     output = graph.add("Transpose", joined, perm=[0, 2, 1])
-    graph.output(
-        "boxes", output, ("batch", len(points), 4 + description.members[0].classes)
-    )
+    graph.output("boxes", output, ("batch", len(points), 4 + description.members[0].classes))
     return graph.to_bytes()
 
 

@@ -123,10 +123,7 @@ def true_boxes(
     """
     rows = [b for b in annotation["boxes"] if b["label"] in index and not b.get("crowd")]
     boxes = np.array(
-        [
-            [b["left"], b["top"], b["left"] + b["width"], b["top"] + b["height"]]
-            for b in rows
-        ],
+        [[b["left"], b["top"], b["left"] + b["width"], b["top"] + b["height"]] for b in rows],
         np.float32,
     ).reshape(-1, 4)
     return boxes, np.array([index[box["label"]] for box in rows], np.int64)

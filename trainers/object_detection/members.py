@@ -161,9 +161,7 @@ def train_member(job: Job) -> Member:
             logger.info("member %d goes on from where an earlier try was", job.number)
     except NotFound:
         pass
-    outcome = halve(
-        heads, rungs_of(job.rungs), patience=job.patience, safety_seconds=job.seconds
-    )
+    outcome = halve(heads, rungs_of(job.rungs), patience=job.patience, safety_seconds=job.seconds)
     for record in outcome.records:
         _say_nothing_found(record, job.number)
     best = outcome.records[0].index

@@ -79,9 +79,7 @@ def run(
         labels,
     )
     _check(pictures, samples)
-    jobs = _jobs(
-        branch, plan, samples, pictures, blobs, checkpoint_key, folder, safety_seconds
-    )
+    jobs = _jobs(branch, plan, samples, pictures, blobs, checkpoint_key, folder, safety_seconds)
     members = train_members(jobs, int(work.get("processes", threads)))
     mirrored = bool(work["mirrored"]) and "mirror" in features.views
     answers = _answers(jobs, members, pictures, samples, labels, operations, mirrored)
