@@ -121,7 +121,9 @@ def _shares(matches: Sequence[Matches], threshold: float) -> Row:
     }
 
 
-def _per_class(labels: Sequence[str], matches: Sequence[Matches], threshold: float) -> dict[str, Row]:
+def _per_class(
+    labels: Sequence[str], matches: Sequence[Matches], threshold: float
+) -> dict[str, Row]:
     table = {}
     for label, own in zip(labels, matches, strict=True):
         hits, found, truths = tally([own], np.array([threshold]))

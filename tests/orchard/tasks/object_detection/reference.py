@@ -31,7 +31,10 @@ def answered(draw: st.DrawFn) -> Answers:
     labels = tuple(f"class {number}" for number in range(classes))
     answers, truths = [], []
     for _ in range(pictures):
-        boxes = [_truth(random, labels[:true_classes], crowds, whole) for _ in range(random.integers(0, most))]
+        boxes = [
+            _truth(random, labels[:true_classes], crowds, whole)
+            for _ in range(random.integers(0, most))
+        ]
         rows = []
         for box in boxes:
             for _ in range(random.choice([0, 1, 1, 1, 2])):
