@@ -111,3 +111,57 @@ def marker(box: tuple[float, float, float, float], limit: float) -> str:
 def percent(share: float) -> str:
     """A share in whole per cent."""
     return f"{100 * share:.0f} %"
+
+
+def heat_map(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    matrix: Sequence[Sequence[int]],
+    totals: Sequence[int],
+    rows_are: str,
+) -> str:
+    """A confusion matrix, row: truth, column: answer; the shade is the share of a row's total.
+
+    Equal names of row and column are right answers and have another colour than the rest.
+    """
+    cell = 46 if len(columns) <= 12 else 30
+    longest = max(len(short(name)) for name in [*rows, *columns])
+    left, top = max(110, round(20 + 7.2 * longest)), round(46 + 5.2 * longest)
+    parts = [
+        text(left - 10, top - 10, rows_are, "muted", "end"),
+        text(left, 14, "the model answered →", "muted", "start"),
+    ]
+    for number, name in enumerate(columns):
+        x = left + number * cell + cell / 2
+        parts.append(
+            f'<text class="ink" transform="translate({x + 4:.0f} {top - 8}) rotate(-45)">'
+            f"<title>{escape(name)}</title>{escape(short(name))}</text>"
+        )
+    for row, name in enumerate(rows):
+        y = top + row * cell
+        parts.append(text(left - 10, y + cell / 2 + 4, short(name), "ink", "end", name))
+        for column, answer in enumerate(columns):
+            count = matrix[row][column]
+            hint = f"{name} → {answer}: {count} of {totals[row]}"
+            share = count / max(totals[row], 1)
+            parts.append(
+                _cell(left + column * cell, y, cell - 2, count, share, name == answer, hint)
+            )
+    width, height = left + cell * len(columns) + 110, top + cell * len(rows) + 10
+    return svg(width, height, "Confusion matrix", parts)
+
+
+def _cell(x: float, y: float, side: float, count: int, share: float, right: bool, hint: str) -> str:
+    drawn = (
+        f'<g><title>{escape(hint)}</title><rect class="frame" x="{x}" y="{y}" '
+        f'width="{side}" height="{side}" rx="4"/>'
+    )
+    if count:
+        style = "fill-1" if right else "fill-3"
+        drawn += (
+            f'<rect class="{style}" x="{x}" y="{y}" width="{side}" height="{side}" '
+            f'rx="4" opacity="{0.15 + 0.85 * share:.2f}"/>'
+        )
+        tone = "on-fill" if share > 0.55 else "ink"
+        drawn += text(x + side / 2, y + side / 2 + 5, str(count), tone, "middle")
+    return drawn + "</g>"

@@ -86,58 +86,18 @@ def class_bars(metrics: Mapping[str, Any]) -> str:
 
 
 def confusion(metrics: Mapping[str, Any]) -> str:
-    """A heat map of truth against answer; the shade is the share of a row."""
+    """A heat map of truth against answer."""
     labels = metrics["confusion"]["labels"]
     matrix = metrics["confusion"]["matrix"]
     order = _most_mixed(matrix, MOST_CELLS)
-    cell = 46 if len(order) <= 12 else 30
-    longest = max(len(drawing.short(labels[index])) for index in order)
-    left, top = max(110, round(20 + 7.2 * longest)), round(46 + 5.2 * longest)
-    parts = [
-        drawing.text(left - 10, top - 10, "picture shows ↓", "muted", "end"),
-        drawing.text(left, 14, "the model answered →", "muted", "start"),
-    ]
-    for column, index in enumerate(order):
-        x = left + column * cell + cell / 2
-        parts.append(
-            f'<text class="ink" transform="translate({x + 4:.0f} {top - 8}) rotate(-45)">'
-            f"<title>{escape(labels[index])}</title>{escape(drawing.short(labels[index]))}</text>"
-        )
-    for row, truth in enumerate(order):
-        y = top + row * cell
-        parts.append(
-            drawing.text(
-                left - 10,
-                y + cell / 2 + 4,
-                drawing.short(labels[truth]),
-                "ink",
-                "end",
-                labels[truth],
-            )
-        )
-        total = max(sum(matrix[truth]), 1)
-        for column, answer in enumerate(order):
-            count = matrix[truth][answer]
-            share = count / total
-            style = "fill-1" if truth == answer else "fill-3"
-            x = left + column * cell
-            hint = f"{labels[truth]} → {labels[answer]}: {count} of {sum(matrix[truth])}"
-            parts.append(
-                f'<g><title>{escape(hint)}</title><rect class="frame" x="{x}" y="{y}" '
-                f'width="{cell - 2}" height="{cell - 2}" rx="4"/>'
-            )
-            if count:
-                parts.append(
-                    f'<rect class="{style}" x="{x}" y="{y}" width="{cell - 2}" height="{cell - 2}" '
-                    f'rx="4" opacity="{0.15 + 0.85 * share:.2f}"/>'
-                )
-                tone = "on-fill" if share > 0.55 else "ink"
-                parts.append(
-                    drawing.text(x + cell / 2 - 1, y + cell / 2 + 4, str(count), tone, "middle")
-                )
-            parts.append("</g>")
-    size = cell * len(order)
-    return drawing.svg(left + size + 110, top + size + 10, "Confusion matrix", parts)
+    shown = [labels[index] for index in order]
+    return drawing.heat_map(
+        shown,
+        shown,
+        [[matrix[row][column] for column in order] for row in order],
+        [sum(matrix[row]) for row in order],
+        "picture shows ↓",
+    )
 
 
 def strictness(metrics: Mapping[str, Any], limit: float) -> str:
