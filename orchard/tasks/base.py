@@ -124,7 +124,7 @@ class Task(ABC):
     """Part of the prediction service's path that stands for the task."""
     service_field: str = "image"
     """JSON field of the prediction service that holds a sample in base64."""
-    objectives: Sequence[str] = ()
+    objectives: Sequence[str] | Mapping[str, str] = ()
     """What the search may optimise: names out of `metrics`."""
     figure_words: Mapping[str, str] = {}
     """Headline figures in plain words, by their name in `metrics`."""
@@ -151,13 +151,11 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def metrics(self, scores: Scores) -> dict[str, Json]:
+    def metrics(self, *args: Any, **kwargs: Any) -> dict[str, Json]:
         """All figures of an evaluation as JSON; the first ones are named in `headline_metrics`."""
 
     @abstractmethod
-    def response(
-        self, scores: NDArray[np.float32], bundle: Mapping[str, Json], request: Mapping[str, Json]
-    ) -> dict[str, Json]:
+    def response(self, *args: Any, **kwargs: Any) -> dict[str, Json]:
         """The answer of the prediction service for one sample, (K,) scores → JSON."""
 
     @property
@@ -165,12 +163,12 @@ class Task(ABC):
     def headline_metrics(self) -> Sequence[str]:
         """Names out of `metrics` that are shown first, the deciding one at the front."""
 
-    @abstractmethod
     def temperature(self, logits: NDArray[np.float32], truth: NDArray[np.int64]) -> float:
         """The number by which logits (N, K) are divided so that scores are honest."""
+        raise NotImplementedError
 
     @abstractmethod
-    def thresholds(self, scores: Scores, objective: str) -> dict[str, Json]:
+    def thresholds(self, *args: Any, **kwargs: Any) -> dict[str, Json]:
         """What a score must reach: {"per_class": {label: t}, "not_sure": t}."""
 
     def bands(self, fingerprint: bytes) -> tuple[int, ...]:
@@ -199,7 +197,7 @@ class Task(ABC):
         """Drawings of figures for the report."""
         return []
 
-    def thumbnail(self, payload: bytes, side: int) -> bytes:
+    def thumbnail(self, *args: Any, **kwargs: Any) -> bytes:
         """A small JPEG of a sample for a report, at most `side` pixels wide and high."""
         raise NotImplementedError(f"{self.name} has no thumbnails")
 
@@ -234,3 +232,33 @@ class Verdict:
     truth: str
     said: str
     confidence: float
+
+
+@dataclass(frozen=True)
+class Given:
+    """A picture as its file has it.
+
+    Attributes:
+        width, height: size in pixels upright, before the judge scaled it.
+        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
+    """
+
+    width: int
+    height: int
+    orientation: int = 1
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An annotation after the sample's size is known.
+
+    Attributes:
+        annotation: as it is stored; None where it is refused.
+        notices: sentences about what was repaired; the same words for the same thing.
+        code, reason: of a refusal.
+    """
+
+    annotation: Json | None
+    notices: tuple[str, ...] = ()
+    code: str = ""
+    reason: str = ""

@@ -227,19 +227,20 @@ def _bars(
         parts.append(drawing.text(left - 10, middle, drawing.short(name), "ink", "end", name))
         if below:
             parts.append(drawing.text(left - 10, middle + 14, below, "muted", "end"))
-        for place, bar in enumerate(bars):
-            parts.append(_bar(left, y + 6 + 15 * place, width, bar, name))
+        known = [(share, style, words) for share, style, words in bars if share is not None]
+        for place, (share, style, words) in enumerate(known):
+            parts.append(_bar(left, y + 6 + 15 * place, width, share, style, f"{name}: {words}"))
+            parts.append(drawing.text(left + width + 10, y + 17 + 15 * place, words, "ink"))
+        if not known:
+            parts.append(drawing.text(left + 4, y + 16, "none in the test, so unknown", "muted"))
     return drawing.svg(left + width + room, top + step * len(groups) + 24, title, parts)
 
 
-def _bar(left: float, y: float, width: float, bar: Bar, name: str) -> str:
-    share, style, words = bar
-    if share is None:
-        return drawing.text(left + 4, y + 10, "none in the test, so unknown", "muted")
+def _bar(left: float, y: float, width: float, share: float, style: str, hint: str) -> str:
     return (
-        f"<g><title>{escape(f'{name}: {words}')}</title>"
+        f"<g><title>{escape(hint)}</title>"
         f'<rect class="{style}" x="{left}" y="{y}" width="{max(width * share, 1):.1f}" '
-        f'height="13" rx="3"/>{drawing.text(left + width + 10, y + 11, words, "ink")}</g>'
+        f'height="13" rx="3"/></g>'
     )
 
 
