@@ -37,6 +37,7 @@ the order of the planes, "RGB" or "BGR"; `layout` is "CHW".
 
 from __future__ import annotations
 
+from orchard.preprocess.geometry import Placement, placement
 from orchard.preprocess.golden import golden_difference, golden_vector
 from orchard.preprocess.operations import (
     FITS,
@@ -56,12 +57,14 @@ __all__ = [
     "PAD_VALUE",
     "PREPROCESSING_VERSION",
     "Operation",
+    "Placement",
     "apply",
     "batch",
     "golden_difference",
     "golden_vector",
     "normalised",
     "output_size",
+    "placement",
     "standard",
     "validate",
 ]

@@ -115,6 +115,36 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Given:
+    """A picture as its file has it.
+
+    Attributes:
+        width, height: size in pixels upright, before the judge scaled it.
+        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
+    """
+
+    width: int
+    height: int
+    orientation: int = 1
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An annotation after the sample's size is known.
+
+    Attributes:
+        annotation: as it is stored; None where it is refused.
+        notices: sentences about what was repaired; the same words for the same thing.
+        code, reason: of a refusal.
+    """
+
+    annotation: Json | None
+    notices: tuple[str, ...] = ()
+    code: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Ask:
     """What the search of a build has to be planned for.
 
