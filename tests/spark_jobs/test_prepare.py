@@ -6,13 +6,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import pyarrow.parquet as pq
 import pytest
 from onnx import TensorProto, helper
 
-from orchard import features, preprocess
+from orchard import preprocess
 from orchard.blobs import Blobs, keys
 from orchard.program import Step
 from orchard.tasks import task
