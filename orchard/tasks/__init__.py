@@ -7,15 +7,27 @@ import pkgutil
 from functools import lru_cache
 
 from orchard.errors import BadInput
-from orchard.tasks.base import Accepted, Finding, Limits, Plot, Refused, Scores, Task
+from orchard.tasks.base import (
+    Accepted,
+    Finding,
+    Given,
+    Limits,
+    Plot,
+    Refused,
+    Scores,
+    Settled,
+    Task,
+)
 
 __all__ = [
     "Accepted",
     "Finding",
+    "Given",
     "Limits",
     "Plot",
     "Refused",
     "Scores",
+    "Settled",
     "Task",
     "task",
     "task_names",

@@ -10,12 +10,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Json = Any
+
+PICTURE_ENDINGS = frozenset(
+    {
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp"),
+        *(".tif", ".tiff", ".heic", ".heif", ".hif", ".avif", ".avifs", ".mpo", ".jps", ".ico"),
+        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jpx", ".jpf", ".j2c", ".jpc"),
+    }
+)
+"""Extensions of pictures; whether a file is one, its content says."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,20 @@ JUDGED = Limits(maximum_pixels=2**40)
 
 
 @dataclass(frozen=True)
+class Given:
+    """A picture as its file has it.
+
+    Attributes:
+        width, height: size in pixels upright, before the judge scaled it.
+        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
+    """
+
+    width: int
+    height: int
+    orientation: int = 1
+
+
+@dataclass(frozen=True)
 class Accepted:
     """A sample the judge took.
 
@@ -50,6 +74,8 @@ class Accepted:
         fingerprint: perceptual hash for near-duplicate search (32 bytes), or b"" where the task
             has none. Near means a small Hamming distance.
         notices: sentences about what was done or found (wrong extension, first frame taken, …).
+        given: what the file was before the judge turned or scaled it, for annotations that are
+            measured on it.
     """
 
     payload: bytes
@@ -58,6 +84,7 @@ class Accepted:
     height: int = 0
     fingerprint: bytes = b""
     notices: tuple[str, ...] = ()
+    given: Given | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +93,22 @@ class Refused:
 
     code: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An annotation after the sample's size is known.
+
+    Attributes:
+        annotation: as it is stored; None where it is refused.
+        notices: sentences about what was repaired; the same words for the same thing.
+        code, reason: of a refusal.
+    """
+
+    annotation: Json | None
+    notices: tuple[str, ...] = ()
+    code: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,6 +173,12 @@ class Task(ABC):
     """Headline figures in plain words, by their name in `metrics`."""
     near_bits: int = 0
     """Largest Hamming distance of two fingerprints that are near-duplicates."""
+    label_kind: str = "class"
+    """Which label formats can serve the task: "class" or "boxes" (`orchard.formats`)."""
+    sample_endings: frozenset[str] = PICTURE_ENDINGS
+    """File endings that a sample usually has; formats are recognised by them."""
+    least_classes: int = 2
+    """Classes without which nothing can be trained."""
 
     @abstractmethod
     def judge(self, payload: bytes, path: str, limits: Limits) -> Accepted | Refused:
@@ -142,6 +191,29 @@ class Task(ABC):
     @abstractmethod
     def renamed(self, annotation: Json, names: Mapping[str, str]) -> Json:
         """The annotation with class names replaced as `names` says."""
+
+    def stratum(self, annotation: Json, counts: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The text over whose values splits are drawn evenly; "" for a sample without a label.
+
+        Args:
+            counts: how often each class occurs in the data set, for tasks with several a sample.
+        """
+        return next(iter(self.labels_of(annotation)), "")
+
+    def merged(self, annotations: Sequence[Json]) -> Json | None:
+        """Several annotations of one sample as one; None where they contradict each other."""
+        first = annotations[0]
+        return first if all(each == first for each in annotations) else None
+
+    def settled(
+        self, annotation: Json, width: int, height: int, given: Given | None = None
+    ) -> Settled:
+        """The annotation checked against the sample's size, repaired where its meaning is certain.
+
+        Args:
+            width, height: of the sample as it is stored, in pixels. given: as its file had it.
+        """
+        return Settled(annotation)
 
     @abstractmethod
     def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[np.uint8]:
