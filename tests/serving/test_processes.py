@@ -14,7 +14,7 @@ import psutil
 
 from tests.serving import servers
 from tests.serving.bundles import TOKEN, deploy, make_bundle, picture
-from tests.serving.test_switching import wait_for
+from tests.serving.servers import wait_for
 
 PATH = "/rpc/2.0/ai_custom/v1/classification/"
 
