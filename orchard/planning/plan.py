@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchard.blobs import keys
 from orchard.errors import BadInput
 from orchard.planning.costs import Costs
 from orchard.preprocess import PREPROCESSING_VERSION
@@ -191,9 +192,8 @@ def _branch(
         **choice,
         "mode": choice.get("mode", "frozen"),
         "views": views,
-        "feature_key": (
-            f"{choice['backbone']}-{choice['size']}-{choice['fit']}"
-            f"-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}"
+        "feature_key": keys.feature_key(
+            choice["backbone"], choice["size"], choice["fit"], PREPROCESSING_VERSION, card["sha256"]
         ),
         "work": {**work, **choice.get("work", {})},
         "prepare_seconds": round(prepare, 2),
