@@ -120,6 +120,15 @@ def wait_for_end(airflow: Airflow, run_id: str, state: str = "success") -> None:
         pytest.fail(f"{run_id} ended {run['state']}: {told}\n{logs}")
 
 
+def wait_for_line(airflow: Airflow, run_id: str, task_id: str, text: str) -> None:
+    """Wait until a task's log holds a text: a state may be told before the last lines are."""
+    wait_for(
+        lambda: any(text in line for line in airflow.log(run_id, task_id, 1)),
+        f"{text!r} in the log of {task_id}",
+        20,
+    )
+
+
 def processes_of(build_id: str) -> list[psutil.Process]:
     """Processes that work on a build's step."""
     found = []
