@@ -14,7 +14,10 @@ from orchard.checking.summary import CONFLICT, EXAMPLES
 
 def conflicts_of(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
     """Every file whose content carries two labels, with them."""
-    labels = F.array_join(F.transform("verdicts", lambda v: v["label"]), " and ")
+    named = F.array_distinct(F.transform("verdicts", lambda v: v["label"]))
+    labels = F.when(F.size(named) > 1, F.array_join(named, " and ")).otherwise(
+        F.concat(F.array_join(named, ""), F.lit(" in ways that contradict each other"))
+    )
     found = samples.filter("conflict").select("sample_id", labels.alias("labels"))
     return (
         verdicts.filter("code is null")
