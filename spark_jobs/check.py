@@ -214,7 +214,8 @@ def _commit(
         renamed=renamed,
         refused=tables.batches(blobs, f"{check.work}/version/refused"),
         near=reported.look_alikes(
-            tables.read(session, blobs, f"{check.work}/version/manifest", MANIFEST_SCHEMA)
+            tables.read(session, blobs, f"{check.work}/version/manifest", MANIFEST_SCHEMA),
+            one_label=check.task.label_kind == "class",
         ),
     )
     blobs.write_json(f"{check.work}/version/summary.json", found)

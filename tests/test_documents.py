@@ -285,6 +285,9 @@ def _text(node: ast.expr) -> str:
     return "…"
 
 
+_PLACES_OF_CODES = {"Refusal": 1, "Refused": 0, "Settled": 2, "UnusableLabel": 0, "UnusableXml": 0}
+
+
 def _codes() -> Iterator[str]:
     """Codes of the reasons why a file is refused."""
     yield from CODES
@@ -293,7 +296,7 @@ def _codes() -> Iterator[str]:
         for call in ast.walk(tree):
             if not isinstance(call, ast.Call):
                 continue
-            place = {"Refusal": 1, "Refused": 0, "UnusableLabel": 0}.get(_name(call.func))
+            place = _PLACES_OF_CODES.get(_name(call.func))
             if place is not None and len(call.args) > place:
                 code = call.args[place]
                 if isinstance(code, ast.Constant) and re.fullmatch("[a-z_]+", str(code.value)):

@@ -18,7 +18,7 @@ from typing import Any
 from orchard.formats.base import Reading, Role
 from orchard.formats.fields import UnusableLabel, class_name
 from orchard.formats.papers import is_paper, is_table
-from orchard.formats.paths import Resolver
+from orchard.formats.paths import Resolver, is_mask
 from orchard.formats.split_lists import SplitLists
 from orchard.formats.tables import folder_of, split_in_name
 from orchard.sources.listing import Listing
@@ -28,7 +28,6 @@ KINDS = frozenset({"boxes"})
 _ACCOMPANYING = frozenset(
     {".json", ".xml", ".yaml", ".yml", ".names", ".data", ".cfg", ".txt", ".cache", ".pbtxt"}
 )
-_MASKS = frozenset({"segmentationclass", "segmentationobject"})
 
 
 def number(value: Any) -> float | None:
@@ -132,8 +131,7 @@ class BoxReading(Reading):
             return Role.OTHER
         if extension == self.document_ending:
             return Role.DOCUMENT
-        masks = any(part.lower() in _MASKS for part in path.split("/")[:-1])
-        return Role.OTHER if extension in _ACCOMPANYING or masks else Role.SAMPLE
+        return Role.OTHER if extension in _ACCOMPANYING or is_mask(path) else Role.SAMPLE
 
     def split(self, path: str) -> str | None:
         return self.split_lists.split(path)
@@ -154,7 +152,10 @@ def picture_of(listing: Listing, document: str, named: Any = None) -> str | None
 
 def splits_of_files(paths: Iterable[str]) -> dict[str, str | None]:
     """The split of each label file by its name, else its folder; none where they are all one."""
-    found = {path: split_in_name(path) or split_in_name(folder_of(path)) for path in paths}
+    found = {
+        path: next(filter(None, map(split_in_name, reversed(path.split("/")))), None)
+        for path in paths
+    }
     distinct = {split for split in found.values() if split is not None}
     return found if len(distinct) > 1 else dict.fromkeys(found)
 

@@ -29,7 +29,7 @@ from orchard.formats.boxes import (
     picture_of,
 )
 from orchard.formats.fields import UnusableLabel
-from orchard.formats.papers import is_paper
+from orchard.formats.papers import is_paper, names_classes
 from orchard.formats.split_lists import is_list
 from orchard.formats.text_file import encoding_of
 from orchard.sources.base import Refusal
@@ -37,10 +37,6 @@ from orchard.sources.listing import Listing
 from orchard.sources.names import ending, stem
 
 _LINE = re.compile(r"\d+(\.0*)?([\s,;]+[-+]?[\d.]+(e[-+]?\d+)?|[\s,;]+nan){4,}[\s,;]*", re.I)
-_NAME_FILES = frozenset(
-    {"classes.txt", "obj.names", "names.txt", "labels.txt", "class_names.txt", "label.txt",
-     "predefined_classes.txt", "_darknet.labels"}
-)  # fmt: skip
 _MAXIMUM_NAMES = 1024 * 1024
 _SNIFFED = 4096
 _ROUNDING = 1.001
@@ -155,7 +151,7 @@ def _is_document(listing: Listing, path: str) -> bool:
     if listing.sample_of(stem(path)) is not None:
         return True
     leaf = path.rsplit("/", 1)[-1].lower()
-    return not (is_paper(path) or is_list(path) or leaf in _NAME_FILES or "readme" in leaf)
+    return not (is_paper(path) or is_list(path) or names_classes(path) or "readme" in leaf)
 
 
 def _names(listing: Listing) -> tuple[dict[int, str] | None, list[str]]:
@@ -166,7 +162,7 @@ def _names(listing: Listing) -> tuple[dict[int, str] | None, list[str]]:
         names = None
         if ending(path) in (".yaml", ".yml"):
             names = _yaml_names(copy)
-        elif ending(path) == ".names" or path.rsplit("/", 1)[-1].lower() in _NAME_FILES:
+        elif names_classes(path):
             names = _listed_names(copy)
         if names:
             found[path] = names

@@ -22,6 +22,7 @@ from orchard.blobs import Reference, SegmentWriter
 from orchard.catalog import builds, changes, datasets
 from orchard.errors import BadInput
 from orchard.formats import Label, Reading, Role, recognise
+from orchard.formats.papers import names_classes
 from orchard.formats.split_lists import is_list
 from orchard.names import NEWEST
 from orchard.program import Progress, Step, run
@@ -204,7 +205,7 @@ def _look(source: Source, workspace: Path, task: Task) -> Listing:
         extension = ending(entry.path)
         # A text file may be the labels of one picture; those that say how to read them all must
         # not be crowded out by them.
-        kind = "split" if is_list(entry.path) else extension
+        kind = "lists" if is_list(entry.path) or names_classes(entry.path) else extension
         most = _MAXIMUM_DOCUMENTS if extension in _DOCUMENT_ENDINGS else _MAXIMUM_TABLES
         known = extension in _TABLE_ENDINGS or extension in _DOCUMENT_ENDINGS
         if not known or kept[kind] >= most:

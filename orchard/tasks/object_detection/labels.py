@@ -95,10 +95,13 @@ def merged(annotations: Sequence[Any]) -> Any:
 
 
 def distinct(boxes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Boxes sorted by label and place, of those with both the same only one (a crowd last)."""
-    found: dict[str, dict[str, Any]] = {}
-    for each in sorted(boxes, key=lambda each: json.dumps(each, sort_keys=True), reverse=True):
-        found[json.dumps([each.get(name) for name in _PLACE])] = each
+    """Boxes sorted by label and place, of those with both the same only one.
+
+    Where one of these stands for a crowd and another does not, the other counts.
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for each in sorted(boxes, key=lambda each: not each.get("crowd")):
+        found[tuple(each.get(name) for name in _PLACE)] = each
     return sorted(found.values(), key=_order)
 
 

@@ -14,6 +14,7 @@ from orchard.checking import splits
 from orchard.checking.advice import LEAST_TO_TRAIN, advise
 from orchard.checking.manifest import MANIFEST_SCHEMA, census
 from orchard.tasks import task
+from orchard.tasks.image_classification import ImageClassification
 
 TASK = task("image_classification")
 
@@ -95,6 +96,33 @@ def test_counts() -> None:
     assert found.sizes == {"minimum": [10, 6], "median": [20, 6], "maximum": [40, 6]}
     assert found.notices == {"Scaled from … to … pixels": 2}
     assert found.bytes == 40
+
+
+class _Several(ImageClassification):
+    """Labels that are lists of class names."""
+
+    def labels_of(self, annotation: Any) -> tuple[str, ...]:
+        return tuple(annotation)
+
+
+def test_samples_that_hold_a_class_and_objects_are_counted_apart() -> None:
+    rows = [
+        row("a", annotation='["x","x","y"]', label="y"),
+        row("b", annotation='["x"]', label="x", split="test", fold=-1),
+        row("c", annotation="[]", label="(nothing)"),
+    ]
+    found = census(table(rows).to_batches(), _Several())
+    assert found.labels["x"] == {"train": 1, "validation": 0, "test": 1}
+    assert found.objects["x"] == {"train": 2, "validation": 0, "test": 1}
+    assert set(found.labels) == {"x", "y"}
+    assert found.splits == {"train": 2, "test": 1}
+
+
+def test_a_task_may_do_with_one_class() -> None:
+    labels = {"a": counts(40, 10)}
+    assert not advise(labels, "picture", 2).trainable
+    assert advise(labels, "picture", 1).trainable
+    assert "At least 1 class with pictures is needed" in advise({}, "picture", 1).reasons[0]
 
 
 @given(st.text(min_size=1))
