@@ -6,13 +6,13 @@ import argparse
 import hashlib
 import json
 import logging
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.graph import write_atomically
+from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
 from trainers.backbones.registry import Backbone, backbones
 
 logger = logging.getLogger(__name__)
@@ -51,21 +51,25 @@ def write_backbones(folder: Path) -> dict[str, Path]:
     """
     paths = {}
     for backbone in backbones().values():
-        started = time.monotonic()
         graph = feature_graph(backbone)
-        facts = json.dumps(backbone_facts(backbone, graph), indent=1, sort_keys=True) + "\n"
-        path = Path(folder) / f"{backbone.name}.onnx"
-        changed = [_write(path, graph), _write(path.with_suffix(".json"), facts.encode())]
-        logger.info(
-            "%s: %s, %.1f MB, %d features, %.2f s",
-            backbone.name,
-            "written" if any(changed) else "unchanged",
-            len(graph) / 1e6,
-            backbone.feature_count,
-            time.monotonic() - started,
-        )
-        paths[backbone.name] = path
+        paths[backbone.name] = _write_both(folder, graph, backbone_facts(backbone, graph))
+    for maps in feature_maps().values():
+        graph = maps_graph(maps)
+        paths[maps.name] = _write_both(folder, graph, maps_facts(maps, graph))
     return paths
+
+
+def _write_both(folder: Path, graph: bytes, facts: Mapping[str, Any]) -> Path:
+    path = Path(folder) / f"{facts['name']}.onnx"
+    text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+    changed = [_write(path, graph), _write(path.with_suffix(".json"), text.encode())]
+    logger.info(
+        "%s: %s, %.1f MB",
+        facts["name"],
+        "written" if any(changed) else "unchanged",
+        len(graph) / 1e6,
+    )
+    return path
 
 
 def _write(path: Path, data: bytes) -> bool:

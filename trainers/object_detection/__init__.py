@@ -1,0 +1,1 @@
+"""Training of object detectors: light anchor-free heads on frozen feature maps."""

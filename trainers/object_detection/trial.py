@@ -1,0 +1,278 @@
+"""The trial of a detector's branch: samples and feature maps in, a proven export out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchard.blobs import Blobs, SegmentReader
+from orchard.decode import decode_picture
+from orchard.errors import BadInput
+from orchard.pictures.golden import golden_payloads
+from orchard.preprocess import apply, output_size
+from orchard.tasks import Answers
+from orchard.tasks.base import JUDGED
+from orchard.tasks.object_detection import answers as task_answers
+from orchard.tasks.object_detection import metrics, thresholds
+from trainers.backbones.export import NETWORK_FILE, PARAMETERS_FILE, onnx_scores
+from trainers.backbones.maps import feature_count, get_feature_maps
+from trainers.features import Features
+from trainers.object_detection.ensemble import folded_layer, outputs_together
+from trainers.object_detection.export import export_detector, load_detector, prove_same
+from trainers.object_detection.maps import Pictures, levels_of, pictures_of
+from trainers.object_detection.members import NOTHING, Job, Member, Stored, train_members
+from trainers.object_detection.settings import drawn
+from trainers.result import Curve, TrialResult
+from trainers.samples import Samples
+
+logger = logging.getLogger(__name__)
+
+PROVEN_SAMPLES = 4
+SHOWN_AT_ONCE = 32
+FIGURES = ("ap50", "ap", "ap75", "worst_class_ap50", "worst_class", "precision", "recall", "f1")
+
+
+def feature_width(branch: Mapping[str, Any]) -> int:
+    """D of the branch's backbone at the branch's input size."""
+    height, width = output_size(branch["preprocessing"])
+    return feature_count(get_feature_maps(str(branch["backbone"])).levels, height, width)
+
+
+def run(
+    branch: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    samples: Samples,
+    features: Features,
+    blobs: Blobs,
+    *,
+    checkpoint_key: str,
+    threads: int,
+    folder: Path,
+    safety_seconds: float,
+) -> TrialResult:
+    """Train the branch's members, export them as one detector below `folder`, prove Paddle = ONNX.
+
+    Args:
+        checkpoint_key: below it each member keeps its state between tries.
+        threads: members that train at a time, unless the branch's work names another number of
+            `processes`; the result is the same for any.
+
+    Raises:
+        BadInput: no picture has a box, or none is left to validate on.
+    """
+    labels, work = tuple(plan["labels"]), branch["work"]
+    operations = branch["preprocessing"]
+    height, width = output_size(operations)
+    maps = get_feature_maps(str(branch["backbone"]))
+    pictures = pictures_of(
+        features.matrix,
+        features.views,
+        levels_of(maps.name, height, width),
+        operations,
+        samples.annotations,
+        samples.sizes,
+        labels,
+    )
+    _check(pictures, samples)
+    jobs = _jobs(branch, plan, samples, pictures, blobs, checkpoint_key, folder, safety_seconds)
+    members = train_members(jobs, int(work.get("processes", threads)))
+    mirrored = bool(work["mirrored"]) and "mirror" in features.views
+    answers = _answers(jobs, members, pictures, samples, labels, operations, mirrored)
+    chosen = thresholds.choose(answers, str(plan["objective"]))
+    figures = metrics.evaluate(answers, {"thresholds": chosen})
+    validation = {name: figures[name] for name in FIGURES}
+    logger.info(
+        "AP50 %.3f, AP %.3f on %d pictures that were held out",
+        validation["ap50"],
+        validation["ap"],
+        len(answers.answers),
+    )
+    found_nothing = not (validation["ap50"] or 0) >= NOTHING
+    if found_nothing:
+        logger.warning("the branch found nothing: its detector has no box right; do not use it")
+    exported = folder / "export"
+    model = export_detector(
+        exported,
+        maps,
+        [member.head for member in members],
+        [member.shape for member in members],
+        mirrored=mirrored,
+    )
+
+    def prepare(payload: bytes) -> NDArray[np.float32]:
+        return apply(operations, decode_picture(payload, JUDGED.maximum_pixels))[None]
+
+    payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
+    detector = load_detector(exported)
+    proof = prove_same(model, detector, np.concatenate([prepare(each) for each in payloads]))
+    logger.info("Paddle and ONNX differ by at most %.1e on %d pictures", proof, len(payloads))
+    return TrialResult(
+        model=model,
+        parameters=exported / PARAMETERS_FILE,
+        network=exported / NETWORK_FILE,
+        parameter_count=sum(int(np.prod(each.shape)) for each in detector.parameters()),
+        preprocess=prepare,
+        predict=lambda batch: onnx_scores(model, batch),
+        golden_payloads=golden_payloads(),
+        preprocessing=[dict(operation) for operation in operations],
+        answers=answers,
+        validation=validation,
+        thresholds=chosen,
+        temperature=1.0,
+        winner={
+            "members": [_winner(job, member) for job, member in zip(jobs, members, strict=True)],
+            "mirrored": mirrored,
+            **({"found_nothing": True} if found_nothing else {}),
+        },
+        curves=_curves(members),
+        stopped_by_clock=any(member.stopped_by_clock for member in members),
+        proof=proof,
+    )
+
+
+def _check(pictures: Pictures, samples: Samples) -> None:
+    if not any(len(boxes) for boxes in pictures.boxes):
+        raise BadInput("No picture has a box to learn from", way_out="Add pictures with boxes")
+    validating = np.flatnonzero(samples.folds >= 0)
+    if not any(len(pictures.boxes[row]) for row in validating):
+        raise BadInput(
+            "No picture with a box is left to validate on", way_out="Add pictures of each class"
+        )
+
+
+def _jobs(
+    branch: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    samples: Samples,
+    pictures: Pictures,
+    blobs: Blobs,
+    checkpoint_key: str,
+    folder: Path,
+    safety_seconds: float,
+) -> list[Job]:
+    """One job a member; where there are folds, each member holds out another one."""
+    work, seed = branch["work"], int(plan["seed"])
+    count, tried = int(work["members"]), int(work["candidates"])
+    settings = drawn(1 + count * (tried - 1), int(work["width"]), seed)
+    stored = _stored(pictures.matrix, folder)
+    empty = np.zeros((len(pictures.views), 0, 0), np.float16)
+    usable = [fold for fold in range(samples.fold_count) if (samples.folds == fold).any()]
+    jobs = []
+    for number in range(count):
+        held_out = np.flatnonzero(samples.folds == usable[number % len(usable)])
+        others = settings[1 + number * (tried - 1) : 1 + (number + 1) * (tried - 1)]
+        jobs.append(
+            Job(
+                number=number,
+                features=stored,
+                pictures=pictures.over(empty),
+                rows=np.setdiff1d(np.arange(len(samples.folds)), held_out),
+                held_out=held_out,
+                settings=[settings[0], *others],
+                classes=len(plan["labels"]),
+                rungs=work["rungs"],
+                patience=int(work["patience"]),
+                objective=thresholds.OBJECTIVES[str(plan["objective"])],
+                seed=seed,
+                seconds=safety_seconds,
+                blobs=blobs,
+                checkpoint=f"{checkpoint_key}/member-{number}.npz",
+                epoch_pictures=int(work.get("epoch_pictures", 10**9)),
+                measured_pictures=int(work.get("measured_pictures", 10**9)),
+            )
+        )
+    return jobs
+
+
+def _stored(matrix: NDArray[np.float16], folder: Path) -> Stored:
+    if not isinstance(matrix, np.memmap):
+        copy = np.memmap(folder / "maps.f16", np.float16, "w+", shape=matrix.shape)
+        copy[...] = matrix
+        copy.flush()
+        matrix = copy
+    return Stored.of(matrix)
+
+
+def _answers(
+    jobs: Sequence[Job],
+    members: Sequence[Member],
+    pictures: Pictures,
+    samples: Samples,
+    labels: tuple[str, ...],
+    operations: Sequence[Mapping[str, Any]],
+    mirrored: bool,
+) -> Answers:
+    """Answers to all pictures that some member held out, by the members that did."""
+    by_rows: dict[tuple[int, ...], list[int]] = {}
+    for number, job in enumerate(jobs):
+        by_rows.setdefault(tuple(int(row) for row in job.held_out), []).append(number)
+    found: dict[int, NDArray[np.float32]] = {}
+    for rows, numbers in by_rows.items():
+        heads = [folded_layer(members[number].head, members[number].shape) for number in numbers]
+        for start in range(0, len(rows), SHOWN_AT_ONCE):
+            part = rows[start : start + SHOWN_AT_ONCE]
+            outputs = outputs_together(heads, pictures, part, mirrored=mirrored)
+            for row, output in zip(part, outputs, strict=True):
+                width, height = (int(size) for size in samples.sizes[row])
+                found[row] = task_answers.answer(
+                    output[None], (height, width, 3), {"preprocessing": operations}
+                )
+    rows_in_order = sorted(found)
+    return Answers(
+        labels,
+        [found[row] for row in rows_in_order],
+        [samples.annotations[row] for row in rows_in_order],
+        tuple(samples.sample_ids[row] for row in rows_in_order),
+    )
+
+
+def _winner(job: Job, member: Member) -> dict[str, Any]:
+    best = member.records[0]
+    return {
+        **job.settings[best.index].to_json(),
+        "candidate": best.index,
+        "best_epoch": best.best_epoch,
+        "trained_on": len(job.rows),
+        "held_out": len(job.held_out),
+    }
+
+
+def _curves(members: Sequence[Member]) -> list[Curve]:
+    """All candidates of all members, those of the detector first; numbered member by member."""
+    rows = [
+        (position, member_number, record)
+        for member_number, member in enumerate(members)
+        for position, record in enumerate(member.records)
+    ]
+    rows.sort(key=lambda row: (row[0] > 0, -row[2].rung, -row[2].score, row[1], row[2].index))
+    return [
+        Curve(
+            candidate=number * len(members[0].settings) + record.index,
+            rank=rank,
+            parameters={"member": number, **members[number].settings[record.index].to_json()},
+            points=record.curve,
+            best=dict(record.best.figures) if record.best else {},
+            score=record.score,
+            best_epoch=record.best_epoch,
+            epochs=record.epochs,
+            rung=record.rung,
+            stopped_early=record.stopped,
+            reason=record.reason,
+            member=position == 0,
+        )
+        for rank, (position, number, record) in enumerate(rows, 1)
+    ]
+
+
+def _payloads(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
+    """Bytes of samples spread evenly over all."""
+    reader = SegmentReader(blobs)
+    rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
+    payloads = [reader.read(*samples.locations[row]) for row in rows]
+    reader.close()
+    return payloads
