@@ -37,12 +37,14 @@ the order of the planes, "RGB" or "BGR"; `layout` is "CHW".
 
 from __future__ import annotations
 
+from orchard.preprocess.geometry import Placement, placement
 from orchard.preprocess.golden import golden_difference, golden_vector
 from orchard.preprocess.operations import (
     FITS,
     LARGEST_SIDE,
     PREPROCESSING_VERSION,
     Operation,
+    normalised,
     output_size,
     standard,
     validate,
@@ -55,11 +57,14 @@ __all__ = [
     "PAD_VALUE",
     "PREPROCESSING_VERSION",
     "Operation",
+    "Placement",
     "apply",
     "batch",
     "golden_difference",
     "golden_vector",
+    "normalised",
     "output_size",
+    "placement",
     "standard",
     "validate",
 ]

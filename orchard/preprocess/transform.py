@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from orchard.preprocess.geometry import inner, middle
 from orchard.preprocess.operations import (
     Operation,
     bad_preprocessing,
@@ -55,14 +56,14 @@ def _resize(operation: Operation, pixels: NDArray[np.uint8]) -> NDArray[np.uint8
     if fit == "squash":
         return _scaled(pixels, width, height)
     if fit == "crop":
-        return _scaled(_middle(pixels, width, height), width, height)
-    inner_width, inner_height = _padded_size(pixels, width, height)
-    inner = _scaled(pixels, inner_width, inner_height)
-    if inner.shape == (height, width, 3):
-        return inner
+        left, top, columns, rows = middle(pixels.shape[1], pixels.shape[0], width, height)
+        return _scaled(pixels[top : top + rows, left : left + columns], width, height)
+    left, top, columns, rows = inner(pixels.shape[1], pixels.shape[0], width, height)
+    scaled = _scaled(pixels, columns, rows)
+    if scaled.shape == (height, width, 3):
+        return scaled
     padded = np.full((height, width, 3), PAD_VALUE, np.uint8)
-    top, left = (height - inner_height) // 2, (width - inner_width) // 2
-    padded[top : top + inner_height, left : left + inner_width] = inner
+    padded[top : top + rows, left : left + columns] = scaled
     return padded
 
 
@@ -78,26 +79,6 @@ def _scaled(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.ui
     between = (width, image.height) if columns_first else (image.width, height)
     image = image.resize(between, Image.Resampling.BILINEAR)
     return np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
-
-
-def _middle(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
-    """The largest part in the middle that has the shape width : height, to the nearest pixel."""
-    source_height, source_width = pixels.shape[:2]
-    if source_width * height > source_height * width:
-        columns = max(1, (2 * source_height * width + height) // (2 * height))
-        left = (source_width - columns) // 2
-        return pixels[:, left : left + columns]
-    rows = max(1, (2 * source_width * height + width) // (2 * width))
-    top = (source_height - rows) // 2
-    return pixels[top : top + rows]
-
-
-def _padded_size(pixels: NDArray[np.uint8], width: int, height: int) -> tuple[int, int]:
-    """(width, height) of the scaled picture inside its padding."""
-    source_height, source_width = pixels.shape[:2]
-    if source_width * height > source_height * width:
-        return width, max(1, (2 * source_height * width + source_width) // (2 * source_width))
-    return max(1, (2 * source_width * height + source_height) // (2 * source_height)), height
 
 
 def _normalise_into(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from orchard.decode import decode_picture
+from orchard.pictures.judge import judge_picture
 from orchard.tasks.base import Accepted, Limits, Refused
-from orchard.tasks.image_classification.judge import judge_picture
 
 MESSY = Path(__file__).parents[3] / "shared" / "data" / "messy"
 

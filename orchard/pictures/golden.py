@@ -1,4 +1,4 @@
-"""Small pictures: thumbnails for a report, made-up pictures for golden vectors."""
+"""Made-up pictures for golden vectors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image
 
-from orchard.decode import decode_picture
-
-_THUMBNAIL_QUALITY = 80
 _GOLDEN_SIZES = ((160, 120), (97, 131), (40, 40), (149, 64))
-
-
-def thumbnail(payload: bytes, side: int) -> bytes:
-    """A JPEG of an accepted picture, at most `side` pixels wide and high, never enlarged."""
-    image = Image.fromarray(decode_picture(payload))
-    image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=2.0)
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=_THUMBNAIL_QUALITY, optimize=True)
-    return buffer.getvalue()
 
 
 @lru_cache(maxsize=1)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchard.decode import CODES, decode_picture
+from orchard.pictures.fingerprint import distance, fingerprint
+from orchard.pictures.judge import JPEG_QUALITY, judge_picture
 from orchard.tasks.base import Accepted, Limits, Refused
-from orchard.tasks.image_classification.fingerprint import distance, fingerprint
-from orchard.tasks.image_classification.judge import JPEG_QUALITY, judge_picture
 from tests.orchard import odd_pictures as odd
 
 

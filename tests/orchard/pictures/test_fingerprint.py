@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter
 
-from orchard.tasks.image_classification.fingerprint import (
+from orchard.pictures.fingerprint import (
     BANDS,
     BYTES,
     NEAR_BITS,
@@ -20,7 +20,7 @@ from orchard.tasks.image_classification.fingerprint import (
 )
 from tests.orchard import odd_pictures as odd
 
-DATA = Path(__file__).parents[5] / "shared" / "data" / "image_classification"
+DATA = Path(__file__).parents[4] / "shared" / "data" / "image_classification"
 
 fingerprints = st.binary(min_size=BYTES, max_size=BYTES)
 

@@ -9,8 +9,8 @@ from pathlib import PureWindowsPath
 from PIL import Image
 
 from orchard.decode import PictureFacts, PictureRefused, decode_image, extension_fits
+from orchard.pictures.fingerprint import fingerprint
 from orchard.tasks.base import Accepted, Limits, Refused
-from orchard.tasks.image_classification.fingerprint import fingerprint
 
 JPEG_QUALITY = 90
 # The JPEG format itself ends at 65,535 pixels a side, libjpeg a little earlier.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from orchard.tasks.base import Finding
+from orchard.tasks.wording import counted, names, percent, sentence
 
 FEW_TEST_SAMPLES = 10
-MANY_WORDS_OF_CLASSES = 5
 WEAK_RECALL = 0.8
 STRONG_F1 = 0.9
 HONEST_ERROR = 0.05
@@ -30,35 +29,8 @@ def findings(
         *_not_sure(metrics, card),
         *_thin(metrics),
         *_outside(metrics),
-        *[Finding("advice", _sentence(text)) for text in summary.get("advice", [])],
+        *[Finding("advice", sentence(text)) for text in summary.get("advice", [])],
     ]
-
-
-def percent(share: float) -> str:
-    """A share for reading: 93 %, and 99.6 % where whole numbers would hide the rest."""
-    value = 100 * share
-    near_an_end = 0 < share < 1 and (value > 99 or value < 1)
-    return f"{value:.1f} %" if near_an_end else f"{value:.0f} %"
-
-
-def names(labels: list[str]) -> str:
-    """Class names as a list in a sentence, shortened where it would get long."""
-    shown = [f"“{label}”" for label in labels[:MANY_WORDS_OF_CLASSES]]
-    more = len(labels) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
-
-
-def _sentence(text: str) -> str:
-    """Advice of the check step as a sentence, names in quotation marks."""
-    quoted = re.sub(r"`([^`]*)`", r"“\1”", text)
-    return f"{quoted[:1].upper()}{quoted[1:]}."
-
-
-def counted(count: int, word: str) -> str:
-    """A number with its word: "1 picture", "2 pictures"."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def _overall(metrics: Mapping[str, Any]) -> Finding:

@@ -1,0 +1,1 @@
+"""Pictures as samples, whatever the task: judge, fingerprint, thumbnails, golden pictures."""
