@@ -7,10 +7,11 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trainers.backbones import speech_embedding, speech_graph
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.graph import write_atomically
 from trainers.backbones.registry import Backbone, backbones
@@ -50,22 +51,31 @@ def write_backbones(folder: Path) -> dict[str, Path]:
     facts, which hold its hash.
     """
     paths = {}
-    for backbone in backbones().values():
-        started = time.monotonic()
-        graph = feature_graph(backbone)
-        facts = json.dumps(backbone_facts(backbone, graph), indent=1, sort_keys=True) + "\n"
-        path = Path(folder) / f"{backbone.name}.onnx"
-        changed = [_write(path, graph), _write(path.with_suffix(".json"), facts.encode())]
+    started = time.monotonic()
+    for graph, facts in _graphs():
+        text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+        path = Path(folder) / f"{facts['name']}.onnx"
+        changed = [_write(path, graph), _write(path.with_suffix(".json"), text.encode())]
         logger.info(
             "%s: %s, %.1f MB, %d features, %.2f s",
-            backbone.name,
+            facts["name"],
             "written" if any(changed) else "unchanged",
             len(graph) / 1e6,
-            backbone.feature_count,
+            facts["feature_count"],
             time.monotonic() - started,
         )
-        paths[backbone.name] = path
+        paths[str(facts["name"])] = path
+        started = time.monotonic()
     return paths
+
+
+def _graphs() -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Each graph with its facts."""
+    for backbone in backbones().values():
+        graph = feature_graph(backbone)
+        yield graph, backbone_facts(backbone, graph)
+    graph = speech_graph.feature_graph()
+    yield graph, speech_embedding.facts(graph)
 
 
 def _write(path: Path, data: bytes) -> bool:
