@@ -28,6 +28,21 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+def feature_key(backbone: str, form: str, graph: str) -> str:
+    """Name of one kind of cached features.
+
+    Args:
+        form: what else they depend on, in words joined by hyphens ("224-squash").
+        graph: sha256 of the backbone's graph.
+    """
+    return f"{backbone}-{form}{feature_ending(graph)}"
+
+
+def feature_ending(graph: str) -> str:
+    """How the name of a kind of features ends: what they were computed by."""
+    return f"-p{PREPROCESSING_VERSION}-{graph[:8]}"
+
+
 def standard(size: int, fit: str) -> list[dict[str, Any]]:
     """The list for EfficientNet-Lite: (size, size) pixels, (value − 127) / 128, RGB planes.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchard.classification import planning
-from orchard.preprocess import PREPROCESSING_VERSION, normalised, standard
+from orchard.preprocess import feature_key, normalised, standard
 from orchard.tasks.base import Ask, Planned
 from orchard.tasks.costs import Costs
 
@@ -107,10 +107,7 @@ def _branch(
     return {
         **choice,
         "preprocessing": normalised(standard(size, choice["fit"]), card["normalisation"]),
-        "feature_key": (
-            f"{choice['backbone']}-{size}-{choice['fit']}"
-            f"-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}"
-        ),
+        "feature_key": feature_key(choice["backbone"], f"{size}-{choice['fit']}", card["sha256"]),
         "work": {**work, **choice.get("work", {})},
         "prepare_seconds": round(prepare, 2),
         "seconds": round(seconds, 1),
