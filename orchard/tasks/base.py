@@ -50,7 +50,7 @@ class Limits:
     maximum_seconds: float = 60.0
 
 
-JUDGED = Limits(maximum_pixels=2**40)
+JUDGED = Limits(maximum_pixels=2**40, maximum_seconds=float("inf"))
 """For samples that the judge has taken: its limits are not asked twice."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.blobs import Blobs, SegmentReader
+from orchard.blobs import Blobs
 from orchard.classification import thresholds
-from orchard.errors import BadInput
 from orchard.tasks import Answers, task
 from orchard.tasks.base import JUDGED
 from trainers.backbones import feature_layout, get_backbone
 from trainers.backbones.architecture import Weights
 from trainers.backbones.export import export_classifier, load_classifier, onnx_scores, prove_equal
-from trainers.classification.branch import Found, search
-from trainers.classification.heads import Problem
+from trainers.classification.branch import search
+from trainers.classification.outcome import curves_of, payloads_of, problem_of
 from trainers.classification.population import log_softmax, measure_of
 from trainers.features import Features
 from trainers.head_weights import HeadWeights
 from trainers.image_classification import fine_tuned
-from trainers.result import Curve, TrialResult
+from trainers.result import TrialResult
 from trainers.samples import Samples
 
 logger = logging.getLogger(__name__)
@@ -67,7 +66,7 @@ def run(
     def prepare(payload: bytes) -> NDArray[np.float32]:
         return room.inputs(operations, room.decode(payload, JUDGED))
 
-    problem = _problem(samples, labels)
+    problem = problem_of(samples, labels)
     tuned = branch["mode"] == "fine_tuned"
     found = search(
         features,
@@ -117,7 +116,7 @@ def run(
         }
     exported = folder / "export"
     model = export_classifier(exported, backbone, trained.head, trained.weights)
-    payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
+    payloads = payloads_of(samples, blobs, PROVEN_SAMPLES)
     classifier = load_classifier(exported)
     difference = prove_equal(
         model, classifier, np.concatenate([prepare(each) for each in payloads])
@@ -150,7 +149,7 @@ def run(
             ],
             **note,
         },
-        curves=_curves(found),
+        curves=curves_of(found),
         stopped_by_clock=stopped,
         proof=difference,
     )
@@ -165,49 +164,3 @@ class _Trained:
     rows: NDArray[np.int64]
     logits: NDArray[np.float32]
     temperature: float
-
-
-def _problem(samples: Samples, labels: Sequence[str]) -> Problem:
-    index = {label: number for number, label in enumerate(labels)}
-    truth = np.array([index[str(annotation)] for annotation in samples.annotations], np.int64)
-    if len(np.unique(truth)) < 2:
-        raise BadInput(
-            "Training needs pictures of at least two classes",
-            value=len(np.unique(truth)),
-            way_out="Add pictures of another class",
-        )
-    if not (samples.folds >= 0).any():
-        raise BadInput("No picture is left to validate on", way_out="Add pictures of each class")
-    return Problem(truth, samples.folds, samples.fold_count, len(labels))
-
-
-def _curves(found: Found) -> list[Curve]:
-    result = []
-    for rank, record in enumerate(found.outcome.records, 1):
-        candidate = found.candidates[record.index]
-        result.append(
-            Curve(
-                candidate=record.index,
-                rank=rank,
-                parameters=candidate.to_json(),
-                points=record.curve,
-                best=dict(record.best.figures) if record.best else {},
-                score=record.score,
-                best_epoch=record.best_epoch,
-                epochs=record.epochs,
-                rung=record.rung,
-                stopped_early=record.stopped,
-                reason=record.reason,
-                member=record.index in found.members,
-            )
-        )
-    return result
-
-
-def _payloads(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
-    """Bytes of samples spread evenly over all."""
-    reader = SegmentReader(blobs)
-    rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
-    payloads = [reader.read(*samples.locations[row]) for row in rows]
-    reader.close()
-    return payloads
