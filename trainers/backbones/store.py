@@ -69,6 +69,11 @@ def write_backbones(folder: Path) -> dict[str, Path]:
     return paths
 
 
+def cards() -> dict[str, dict[str, Any]]:
+    """Facts of every backbone by name, as the store has them beside the graphs."""
+    return {str(facts["name"]): facts for _, facts in _graphs()}
+
+
 def _graphs() -> Iterator[tuple[bytes, dict[str, Any]]]:
     """Each graph with its facts."""
     for backbone in backbones().values():

@@ -18,6 +18,7 @@ from orchard.tasks.base import (
     Planned,
     Plot,
     Settled,
+    Table,
     Verdict,
 )
 from orchard.tasks.object_detection import labels
@@ -138,6 +139,17 @@ class ObjectDetection(PictureTask):
 
         return plots(metrics, card)
 
+    def class_table(
+        self, metrics: Mapping[str, Any], card: Mapping[str, Any], labels: Mapping[str, Any]
+    ) -> Table:
+        heads = ("class", "boxes", "found", "right", *map(str.upper, ("ap50", "ap")))
+        rows = []
+        for label, row in metrics["per_class"].items():
+            numbers = [f"{row[name]}" for name in ("support", "found", "hits")]
+            shares = [_share(row[name]) for name in ("ap50", "ap", *_SHARES)]
+            rows.append((label, *numbers, *shares, _share(row["count_error"])))
+        return Table((*heads, *_SHARES, "mean count error"), tuple(rows))
+
     def plan(self, ask: Ask) -> Planned:
         from orchard.tasks.object_detection.branching import plan
 
@@ -161,6 +173,13 @@ class ObjectDetection(PictureTask):
         from orchard.tasks.object_detection.response import difference
 
         return difference(here, there)
+
+
+_SHARES = ("precision", "recall", "f1")
+
+
+def _share(value: float | None) -> str:
+    return "—" if value is None else f"{value:.3f}"
 
 
 TASK = ObjectDetection()

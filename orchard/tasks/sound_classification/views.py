@@ -59,7 +59,7 @@ def _of_samples(inputs: Array, name: str) -> Array:
         power = np.sqrt(np.mean(np.square(inputs, dtype=np.float64), axis=1, keepdims=True))
         # White noise between −1 and 1 has a power of a third.
         strength = power * np.sqrt(3.0) * 10 ** (_NOISE_DECIBELS / 20)
-        return (inputs + strength * _noise(length)).astype(np.float32)
+        return np.asarray(inputs + strength * _noise(length), np.float32)
     if name == "mask":
         masked = inputs.copy()
         masked[:, length // 4 : length // 4 + length // 6] = 0

@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import math
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
@@ -24,8 +25,7 @@ from orchard.names import OBJECTIVES
 from orchard.tasks import Accepted, Answers, Limits, Refused, task, task_names
 from orchard.tasks.base import Ask, Task
 from orchard.tasks.costs import Costs
-from trainers.backbones import backbones
-from trainers.backbones.store import backbone_facts
+from trainers.backbones.store import cards
 
 KEYS = frozenset(
     {
@@ -33,6 +33,11 @@ KEYS = frozenset(
         "gpus", "prepare_seconds", "seconds", "pixels",
     }
 )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def known_cards() -> dict[str, dict[str, Any]]:
+    return cards()
 
 
 class Case:
@@ -72,7 +77,7 @@ class Case:
             minutes=minutes,
             gpus=gpus,
             costs=Costs(),
-            cards={name: backbone_facts(entry, b"") for name, entry in backbones().items()},
+            cards=known_cards(),
             objective="accuracy",
             reasons=[],
         )
