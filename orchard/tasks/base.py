@@ -262,3 +262,11 @@ class Settled:
     notices: tuple[str, ...] = ()
     code: str = ""
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report: heads of the columns and rows of text, the first column names the row."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]

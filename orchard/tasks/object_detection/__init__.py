@@ -18,6 +18,7 @@ from orchard.tasks.base import (
     Plot,
     Refused,
     Settled,
+    Table,
     Task,
     Verdict,
 )
@@ -42,11 +43,10 @@ class ObjectDetection(Task):
     least_classes = 1
     objectives = {"accuracy": "ap50", "worst_class_recall": "worst_class_ap50"}
     figure_words = {
-        "ap50": "over all scores, boxes covering half or more (AP50)",
-        "ap": "the same with tight boxes (AP50:95)",
-        "f1": "finding and being right, at the threshold (F1)",
-        "threshold": "score from which a box counts",
-        "worst_class_ap50": "AP50 of the worst class",
+        "ap50": "of what a perfect model finds (AP50)",
+        "ap": "if boxes must fit tightly (AP50:95)",
+        "f1": "found and right in one, at the threshold (F1)",
+        "threshold": "is the score from which a box counts (threshold)",
         "test_samples": "pictures tested",
     }
 
@@ -175,6 +175,13 @@ class ObjectDetection(Task):
         from orchard.tasks.object_detection.plots import plots
 
         return plots(metrics, card)
+
+    def class_table(
+        self, metrics: Mapping[str, Any], card: Mapping[str, Any], labels: Mapping[str, Any]
+    ) -> Table:
+        from orchard.tasks.object_detection.table import class_table
+
+        return class_table(metrics, card, labels)
 
     # Service
 
