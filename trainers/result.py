@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.tasks import Scores
+from orchard.tasks import Answers
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class TrialResult:
     Attributes:
         model: ONNX graph; `parameters`, `network`: the same for Paddle.
         parameter_count: numbers in the model.
-        preprocess: bytes of a sample → the graph's input of one sample.
-        predict: inputs (N, …) → scores (N, K) by the exported graph.
+        preprocess: bytes of a sample → the graph's input of one sample, (R, …).
+        predict: inputs (R, …) → outputs (R, …) by the exported graph.
         golden_payloads: bytes of a few samples for the bundle's golden vectors.
         preprocessing: operations, as the bundle carries them.
-        scores: calibrated scores of the validated samples, out of fold.
+        answers: calibrated answers to the validated samples, out of fold.
         validation: figures on them; `thresholds` and `temperature` were chosen on them.
         winner: hyper-parameters.
         curves: all candidates, best first.
-        proof: largest difference between Paddle's and ONNX Runtime's scores.
+        proof: largest difference between Paddle's and ONNX Runtime's outputs.
     """
 
     model: Path
@@ -70,7 +70,7 @@ class TrialResult:
     predict: Callable[[NDArray[np.float32]], NDArray[np.float32]]
     golden_payloads: Sequence[bytes]
     preprocessing: list[dict[str, Any]]
-    scores: Scores
+    answers: Answers
     validation: dict[str, Any]
     thresholds: dict[str, Any]
     temperature: float

@@ -26,6 +26,7 @@ class Samples:
         folds: (N,) int64, which fold validates the sample; -1 where it is always trained on.
         fold_count: F, number of folds that are used.
         locations: N tuples (segment, offset, length).
+        sizes: (N, 2) int64, width and height in pixels; 0 where the task has none.
     """
 
     sample_ids: list[str]
@@ -33,6 +34,7 @@ class Samples:
     folds: NDArray[np.int64]
     fold_count: int
     locations: list[tuple[str, int, int]]
+    sizes: NDArray[np.int64]
 
     def take(self, rows: NDArray[np.int64]) -> Samples:
         """The samples of these rows."""
@@ -42,6 +44,7 @@ class Samples:
             self.folds[rows],
             self.fold_count,
             [self.locations[row] for row in rows],
+            self.sizes[rows],
         )
 
 
@@ -57,17 +60,17 @@ def read_samples(blobs: Blobs, owner: str, dataset: str, version: str, folds: in
         validation split are dealt to the folds by their position); otherwise the fold is 0 for
         what validates and -1 for the rest.
     """
-    sample_ids, annotations, splits, fold_list, locations = [], [], [], [], []
+    sample_ids, annotations, splits, fold_list, locations, sizes = [], [], [], [], [], []
     folder = f"{keys.version(owner, dataset, version)}/manifest"
-    for row in parquet_rows(
-        blobs, folder, ["sample_id", "annotation", "split", "fold", "segment", "offset", "length"]
-    ):
+    columns = ["sample_id", "annotation", "split", "fold", "segment", "offset", "length"]
+    for row in parquet_rows(blobs, folder, [*columns, "width", "height"]):
         if row["split"] in TRAINING_SPLITS:
             sample_ids.append(row["sample_id"])
             annotations.append(json.loads(row["annotation"]))
             splits.append(row["split"])
             fold_list.append(row["fold"])
             locations.append((row["segment"], row["offset"], row["length"]))
+            sizes.append((row["width"] or 0, row["height"] or 0))
     order = sorted(range(len(sample_ids)), key=sample_ids.__getitem__)
     fold = np.array([fold_list[i] for i in order], np.int64)
     validates = np.array([splits[i] == "validation" for i in order], bool)
@@ -84,6 +87,7 @@ def read_samples(blobs: Blobs, owner: str, dataset: str, version: str, folds: in
         fold,
         max(1, folds),
         [locations[i] for i in order],
+        np.array([sizes[i] for i in order], np.int64).reshape(-1, 2),
     )
 
 

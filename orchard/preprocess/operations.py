@@ -48,6 +48,25 @@ def standard(size: int, fit: str) -> list[dict[str, Any]]:
     return operations
 
 
+def normalised(
+    operations: Sequence[Operation], normalisation: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The list with the normalisation that a backbone's card names.
+
+    Args:
+        normalisation: `mean` and `scale` a channel; the input is (value − mean) / scale.
+    """
+    changed = [dict(operation) for operation in operations]
+    changed[-1]["mean"] = _one_or_three(normalisation["mean"])
+    changed[-1]["scale"] = _one_or_three([1.0 / value for value in normalisation["scale"]])
+    validate(changed)
+    return changed
+
+
+def _one_or_three(values: Sequence[float]) -> float | list[float]:
+    return float(values[0]) if len(set(values)) == 1 else [float(value) for value in values]
+
+
 def validate(operations: Sequence[Operation]) -> None:
     """Accept a list of the module's form or raise.
 

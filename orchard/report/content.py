@@ -29,6 +29,7 @@ def build(
     metrics: Mapping[str, Any],
     comparison: Mapping[str, Any] | None,
     mistakes: Sequence[Json],
+    mistakes_in_all: int,
     doubts: Doubts,
     failures: Failures,
     selected: Mapping[str, Any],
@@ -37,7 +38,8 @@ def build(
 
     Args:
         version: the document of the data set version. comparison: from `comparison.compare`, with
-            the champion's hash as `bundle`. mistakes: the most confident ones, worst first.
+            the champion's hash as `bundle`. mistakes: wrong answers, the worst first, and
+            how many there are in all.
         selected: facts of the select step.
     """
     task = task_of(bundle.task)
@@ -67,8 +69,8 @@ def build(
         "findings": [asdict(finding) for finding in findings],
         "metrics": dict(metrics),
         "champion": compared,
-        "mistakes_in_all": metrics["samples"] - round(metrics["accuracy"] * metrics["samples"]),
-        "mistakes": list(mistakes),
+        "mistakes_in_all": mistakes_in_all,
+        "mistakes": [_shown(row) for row in mistakes],
         "suspicious_in_all": doubts.count,
         "labels_examined": doubts.examined,
         "suspicious": list(doubts.rows),
@@ -102,6 +104,11 @@ def build(
             "minutes": step.parameters.get("minutes"),
         },
     }
+
+
+def _shown(row: Json) -> Json:
+    """A bad case without what only its drawing needs."""
+    return {name: value for name, value in row.items() if name not in ("annotation", "answer")}
 
 
 def text(report: Mapping[str, Any]) -> str:

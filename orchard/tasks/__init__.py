@@ -7,15 +7,15 @@ import pkgutil
 from functools import lru_cache
 
 from orchard.errors import BadInput
-from orchard.tasks.base import Accepted, Finding, Limits, Plot, Refused, Scores, Task
+from orchard.tasks.base import Accepted, Answers, Finding, Limits, Plot, Refused, Task
 
 __all__ = [
     "Accepted",
+    "Answers",
     "Finding",
     "Limits",
     "Plot",
     "Refused",
-    "Scores",
     "Task",
     "task",
     "task_names",

@@ -52,6 +52,9 @@ def write_plan(of: Step, version: str, views: dict[str, list[str]]) -> None:
             "size": KINDS[key][1],
             "fit": KINDS[key][2],
             "views": views[key],
+            "preprocessing": preprocess.normalised(
+                preprocess.standard(*KINDS[key][1:]), CARD["normalisation"]
+            ),
             "feature_key": key,
         }
         for key in views

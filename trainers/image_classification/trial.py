@@ -12,20 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchard.blobs import Blobs, SegmentReader
+from orchard.classification import thresholds
 from orchard.errors import BadInput
-from orchard.preprocess import apply, standard
-from orchard.tasks import Scores, task
+from orchard.tasks import Answers, task
 from orchard.tasks.base import JUDGED
-from orchard.tasks.image_classification import thresholds
 from trainers.backbones import feature_layout, get_backbone
 from trainers.backbones.architecture import Weights
 from trainers.backbones.export import export_classifier, load_classifier, onnx_scores, prove_equal
+from trainers.classification.branch import Found, search
+from trainers.classification.heads import Problem
+from trainers.classification.population import log_softmax, measure_of
 from trainers.features import Features
 from trainers.head_weights import HeadWeights
 from trainers.image_classification import fine_tuned
-from trainers.image_classification.branch import Found, search
-from trainers.image_classification.heads import Problem
-from trainers.image_classification.population import log_softmax, measure_of
 from trainers.result import Curve, TrialResult
 from trainers.samples import Samples
 
@@ -62,11 +61,11 @@ def run(
     """
     labels = tuple(plan["labels"])
     backbone = get_backbone(str(branch["backbone"]))
-    operations = standard(int(branch["size"]), str(branch["fit"]))
-    decode = task(TASK).decode
+    operations = list(branch["preprocessing"])
+    room = task(TASK)
 
     def prepare(payload: bytes) -> NDArray[np.float32]:
-        return apply(operations, decode(payload, JUDGED))
+        return room.inputs(operations, room.decode(payload, JUDGED))
 
     problem = _problem(samples, labels)
     tuned = branch["mode"] == "fine_tuned"
@@ -91,7 +90,7 @@ def run(
             problem,
             branch["work"],
             blobs,
-            prepare,
+            lambda payload: prepare(payload)[0],
             checkpoint_key=checkpoint_key,
             objective=str(plan["objective"]),
             seed=int(plan["seed"]),
@@ -120,14 +119,16 @@ def run(
     model = export_classifier(exported, backbone, trained.head, trained.weights)
     payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
     classifier = load_classifier(exported)
-    difference = prove_equal(model, classifier, np.stack([prepare(each) for each in payloads]))
+    difference = prove_equal(
+        model, classifier, np.concatenate([prepare(each) for each in payloads])
+    )
     logger.info("Paddle and ONNX differ by at most %.1e on %d pictures", difference, len(payloads))
     truth = problem.truth[trained.rows]
     calibrated = (trained.logits / trained.temperature).astype(np.float32)
-    scores = Scores(
+    answers = Answers(
         labels,
-        np.exp(log_softmax(calibrated)).astype(np.float32),
-        truth,
+        np.exp(log_softmax(calibrated)).astype(np.float32)[:, None],
+        [samples.annotations[row] for row in trained.rows],
         tuple(samples.sample_ids[row] for row in trained.rows),
     )
     return TrialResult(
@@ -137,11 +138,11 @@ def run(
         parameter_count=sum(int(np.prod(each.shape)) for each in classifier.parameters()),
         preprocess=prepare,
         predict=lambda batch: onnx_scores(model, batch),
-        golden_payloads=task(TASK).golden_payloads(),
-        preprocessing=list(operations),
-        scores=scores,
+        golden_payloads=room.golden_payloads(),
+        preprocessing=operations,
+        answers=answers,
         validation=dict(measure_of(calibrated, truth, str(plan["objective"])).figures),
-        thresholds=thresholds.choose(scores, str(plan["objective"])),
+        thresholds=room.thresholds(answers, str(plan["objective"])),
         temperature=trained.temperature,
         winner={
             "members": [

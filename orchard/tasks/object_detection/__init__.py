@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orchard.pictures.task import PictureTask
 from orchard.tasks.base import (
-    Accepted,
     Answers,
+    Ask,
     Finding,
     Given,
-    Limits,
+    Planned,
     Plot,
-    Refused,
     Settled,
     Table,
-    Task,
     Verdict,
 )
 from orchard.tasks.object_detection import labels
@@ -27,7 +26,7 @@ from orchard.tasks.object_detection import labels
 Floats = NDArray[np.float32]
 
 
-class ObjectDetection(Task):
+class ObjectDetection(PictureTask):
     """Pictures in, boxes of K classes out; an answer is (M, 6), see `answers`.
 
     What needs the picture library, or is needed seldom, is imported on the first use, so that the
@@ -36,56 +35,26 @@ class ObjectDetection(Task):
 
     name = "object_detection"
     title = "Object detection"
-    sample_word = "picture"
     service_segment = "detection"
-    service_field = "image"
     label_kind = "boxes"
     least_classes = 1
+    thumbnail_side = 320
+    views = ("plain", "mirror", "flip", "turn")
     objectives = {"accuracy": "ap50", "worst_class_recall": "worst_class_ap50"}
     figure_words = {
         "ap50": "of what a perfect model finds (AP50)",
         "ap": "if boxes must fit tightly (AP50:95)",
         "f1": "found and right in one, at the threshold (F1)",
         "threshold": "is the score from which a box counts (threshold)",
+        "worst_class_ap50": "AP50 of the worst class",
         "test_samples": "pictures tested",
     }
-
-    @property
-    def near_bits(self) -> int:  # type: ignore[override]
-        from orchard.pictures.fingerprint import NEAR_BITS
-
-        return NEAR_BITS
 
     @property
     def headline_metrics(self) -> Sequence[str]:
         return ("ap50", "ap", "f1", "threshold")
 
     # Samples
-
-    def judge(self, payload: bytes, path: str, limits: Limits) -> Accepted | Refused:
-        from orchard.pictures.judge import judge_picture
-
-        return judge_picture(payload, path, limits)
-
-    def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[np.uint8]:
-        from orchard.decode import decode_picture
-
-        return decode_picture(payload, (limits or Limits()).maximum_pixels)
-
-    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
-        from orchard.pictures.fingerprint import bands
-
-        return bands(fingerprint)
-
-    def distance(self, one: bytes, other: bytes) -> int:
-        from orchard.pictures.fingerprint import distance
-
-        return distance(one, other)
-
-    def golden_payloads(self) -> tuple[bytes, ...]:
-        from orchard.pictures.golden import golden_payloads
-
-        return golden_payloads()
 
     def thumbnail(
         self,
@@ -122,14 +91,11 @@ class ObjectDetection(Task):
 
     # Model
 
-    def inputs(self, operations: Sequence[Mapping[str, Any]], decoded: NDArray[np.uint8]) -> Floats:
-        from orchard.preprocess import apply
-
-        return apply(operations, decoded)[np.newaxis]
-
     def view(self, inputs: Floats, name: str) -> Floats:
-        # A mirrored picture normalised is the normalised picture mirrored, bit for bit.
-        return inputs[..., ::-1] if name == "mirror" else inputs
+        # A picture flipped and normalised is the normalised picture flipped, bit for bit.
+        if name in ("mirror", "turn"):
+            inputs = inputs[..., ::-1]
+        return inputs[..., ::-1, :] if name in ("flip", "turn") else inputs
 
     def answer(self, outputs: Floats, shape: tuple[int, ...], card: Mapping[str, Any]) -> Floats:
         from orchard.tasks.object_detection.answers import answer
@@ -161,9 +127,6 @@ class ObjectDetection(Task):
 
         return verdict(answer, truth, card)
 
-    def class_scores(self, answers: Answers) -> None:
-        return None
-
     def findings(
         self, metrics: Mapping[str, Any], card: Mapping[str, Any], summary: Mapping[str, Any]
     ) -> list[Finding]:
@@ -175,6 +138,11 @@ class ObjectDetection(Task):
         from orchard.tasks.object_detection.plots import plots
 
         return plots(metrics, card)
+
+    def plan(self, ask: Ask) -> Planned:
+        from orchard.tasks.object_detection.branching import plan
+
+        return plan(ask)
 
     def class_table(
         self, metrics: Mapping[str, Any], card: Mapping[str, Any], labels: Mapping[str, Any]

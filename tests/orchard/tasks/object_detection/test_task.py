@@ -40,3 +40,11 @@ def test_the_mirrored_view_is_what_the_operation_mirror_makes(size: tuple[int, i
     mirrored = TASK.inputs([resize, {"operation": "mirror"}, normalise], pixels)
     assert (TASK.view(plain, "mirror") == mirrored).all()
     assert TASK.view(plain, "plain") is plain
+
+
+def test_every_view_is_a_flip_and_undoes_itself() -> None:
+    inputs = np.random.default_rng(0).random((1, 3, 4, 6)).astype(np.float32)
+    seen = {TASK.view(inputs, name).tobytes() for name in TASK.views}
+    assert len(seen) == len(TASK.views)
+    for name in TASK.views:
+        assert (TASK.view(TASK.view(inputs, name), name) == inputs).all()

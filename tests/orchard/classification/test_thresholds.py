@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import isotonic_regression
 
+from orchard.classification import thresholds
 from orchard.errors import BadInput
 from orchard.tasks.base import Scores
-from orchard.tasks.image_classification import thresholds
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

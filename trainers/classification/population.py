@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.image_classification.bases import Basis, Recipe
-from trainers.image_classification.candidates import Candidate
-from trainers.image_classification.heads import HeadGroup, Problem
+from trainers.classification.bases import Basis, Recipe
+from trainers.classification.candidates import Candidate
+from trainers.classification.heads import HeadGroup, Problem
 from trainers.search import Measure
 
 Array = NDArray[np.float32]

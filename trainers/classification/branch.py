@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.tasks.image_classification import thresholds
-from trainers.features import Features
-from trainers.head_weights import HeadWeights
-from trainers.image_classification import bases
-from trainers.image_classification.bases import Basis, Layout, Recipe
-from trainers.image_classification.candidates import Candidate, draw
-from trainers.image_classification.ensemble import merged
-from trainers.image_classification.heads import Problem
-from trainers.image_classification.population import (
+from orchard.classification import thresholds
+from trainers.classification import bases
+from trainers.classification.bases import Basis, Layout, Recipe
+from trainers.classification.candidates import Candidate, draw
+from trainers.classification.ensemble import merged
+from trainers.classification.heads import Problem
+from trainers.classification.population import (
     HeadPopulation,
     grouped,
     measure_of,
 )
+from trainers.features import Features
+from trainers.head_weights import HeadWeights
 from trainers.search import Measure, Outcome, Record, halve, rungs_of
 
 logger = logging.getLogger(__name__)

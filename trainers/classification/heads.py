@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trainers.classification.bases import Basis
+from trainers.classification.candidates import Candidate
 from trainers.engine import paddle
-from trainers.image_classification.bases import Basis
-from trainers.image_classification.candidates import Candidate
 
 Array = NDArray[np.float32]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from trainers.classification.heads import Problem
 from trainers.features import Features
-from trainers.image_classification.heads import Problem
 
 CLASSES = 3
 LAYOUT = [

@@ -45,3 +45,14 @@ def top_of(request: Mapping[str, Any]) -> int:
             "top_num must be a whole number from 1 on", value=value, way_out="Leave it out for 6"
         )
     return value
+
+
+def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> float:
+    """The largest difference of a class's score in two responses; infinite for other classes."""
+    one, other = (
+        {str(each["name"]): float(each["score"]) for each in response.get("results", [])}
+        for response in (here, there)
+    )
+    if one.keys() != other.keys():
+        return float("inf")
+    return max((abs(one[name] - other[name]) for name in one), default=0.0)

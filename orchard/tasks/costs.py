@@ -34,11 +34,9 @@ class Costs:
     fine_tune_megapixel: float = 0.5
     gpu_speed: float = 20.0
 
-    def prepare_sample(
-        self, branch: Mapping[str, Any], card: Mapping[str, Any], views: int
-    ) -> float:
-        """Seconds of a core for one sample's features of a branch, without its decoding."""
-        megapixels = float(branch["size"]) ** 2 / 1e6
+    def prepare_sample(self, pixels: float, card: Mapping[str, Any], views: int) -> float:
+        """Seconds of a core for one sample's features from so many pixels, without its decoding."""
+        megapixels = pixels / 1e6
         return views * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
 
     def search(self, samples: int, classes: int, folds: int, epochs: int) -> float:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchard.tasks import Scores, task
+from orchard.classification.metrics import evaluate
+from orchard.tasks import task
+from orchard.tasks.base import Scores
 
 TASK = task("image_classification")
 
@@ -28,7 +30,7 @@ def scores_of(labels: tuple[str, ...], pairs: list[tuple[str, str, int]], sure: 
 
 def texts(scores: Scores, kind: str | None = None, not_sure: float = 0.5, **summary: Any) -> str:
     card = {"thresholds": {"per_class": dict.fromkeys(scores.labels, 0.5), "not_sure": not_sure}}
-    found = TASK.findings(TASK.metrics(scores), card, summary)
+    found = TASK.findings(evaluate(scores), card, summary)
     return "\n".join(one.text for one in found if kind in (None, one.kind))
 
 
@@ -98,7 +100,7 @@ def test_words_and_drawings_come_of_any_figures(seed: int, classes: int, count: 
     scores = random.dirichlet(np.full(classes, 0.3), count).astype(np.float32)
     truth = random.integers(-1, classes, count)
     truth[0] = 0
-    found = TASK.metrics(Scores(labels, scores, truth))
+    found = evaluate(Scores(labels, scores, truth))
     card = {"thresholds": {"per_class": dict.fromkeys(labels, 0.3), "not_sure": 0.6}}
     assert TASK.findings(found, card, {})
     plots = TASK.plots(found, card)
@@ -114,6 +116,6 @@ def test_words_and_drawings_come_of_any_figures(seed: int, classes: int, count: 
 def test_the_heat_map_shows_the_counts() -> None:
     scores = scores_of(LABELS, MIXED, 0.9)
     card = {"thresholds": {"per_class": dict.fromkeys(LABELS, 0.5), "not_sure": 0.5}}
-    drawing = TASK.plots(TASK.metrics(scores), card)[1].svg
+    drawing = TASK.plots(evaluate(scores), card)[1].svg
     assert "scratch → dent: 7 of 12" in drawing
     assert "fine → fine: 40 of 40" in drawing

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.image_classification.bases import Recipe
+from trainers.classification.bases import Recipe
 
 
 @dataclass(frozen=True)

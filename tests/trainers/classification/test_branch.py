@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tests.trainers.image_classification.synthetic import (
+from tests.trainers.classification.synthetic import (
     CLASSES,
     LAYOUT,
     WIDTH,
@@ -14,15 +14,15 @@ from tests.trainers.image_classification.synthetic import (
     folder,
     work,
 )
+from trainers.classification import bases
+from trainers.classification.bases import Recipe, make_basis, moments
+from trainers.classification.branch import Found, search
+from trainers.classification.candidates import RECIPES, Candidate, draw
+from trainers.classification.ensemble import merged
+from trainers.classification.heads import HeadGroup, Problem
+from trainers.classification.population import HeadPopulation, measure_of
 from trainers.engine import set_threads
 from trainers.head_weights import HeadWeights
-from trainers.image_classification import bases
-from trainers.image_classification.bases import Recipe, make_basis, moments
-from trainers.image_classification.branch import Found, search
-from trainers.image_classification.candidates import RECIPES, Candidate, draw
-from trainers.image_classification.ensemble import merged
-from trainers.image_classification.heads import HeadGroup, Problem
-from trainers.image_classification.population import HeadPopulation, measure_of
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
+from orchard.classification import metrics
 from orchard.errors import BadInput
 from orchard.tasks.base import Scores
-from orchard.tasks.image_classification import metrics
 
 
 @st.composite
