@@ -14,7 +14,7 @@ from tests.orchard.tasks.object_detection.reference import answered
 from tests.orchard.tasks.object_detection.test_metrics import answers_of, box
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(answered())
 def test_no_score_is_a_better_threshold(answers: Answers) -> None:
     chosen = thresholds.choose(answers, "accuracy")
