@@ -31,6 +31,13 @@ def conflicts_of(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
     )
 
 
+def unusable_labels(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
+    """Every file whose label the task refused: path, code, reason."""
+    found = samples.filter("code is not null").select("sample_id", "code", "reason")
+    files = verdicts.filter("code is null").select("path", "sample_id")
+    return files.join(found, "sample_id").select("path", "code", "reason")
+
+
 def refused_rows(early: DataFrame, late: Sequence[DataFrame]) -> DataFrame:
     """REFUSED_SCHEMA of all that did not come in, sorted by path, in one file.
 

@@ -13,7 +13,7 @@ PATH_NAMES = (
     "uri", "url", "图片", "图片名", "图片路径", "图像", "文件", "文件名", "路径",
 )  # fmt: skip
 LABEL_NAMES = (
-    "label", "labels", "class", "classes", "class_name", "classname", "class_label",
+    "label", "labels", "class", "classes", "class_name", "classname", "class_label", "label_name", "labelname",
     "category", "category_name", "target", "tag", "tags", "annotation", "y", "标签", "类别",
     "分类", "标注",
 )  # fmt: skip

@@ -53,11 +53,11 @@ class Resolver:
         if path in self.listing:
             return path
         extension = ending(path)
-        other = self.listing.picture_of(stem(path))
+        other = self.listing.sample_of(stem(path))
         if other is not None and ending(other) == extension:
             return other
         # A name without an extension may well have a dot in it.
-        return self.listing.picture_of(path)
+        return self.listing.sample_of(path)
 
     def _in_folders(self, path: str) -> str | None:
         if len(self.listing.folders) > _MAXIMUM_FOLDERS:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,15 @@ from orchard.tasks.costs import Costs
 
 Json = Any
 Floats = NDArray[np.float32]
+
+PICTURE_ENDINGS = frozenset(
+    {
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp"),
+        *(".tif", ".tiff", ".heic", ".heif", ".hif", ".avif", ".avifs", ".mpo", ".jps", ".ico"),
+        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jpx", ".jpf", ".j2c", ".jpc"),
+    }
+)
+"""Extensions of pictures; whether a file is one, its content says."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,20 @@ JUDGED = Limits(maximum_pixels=2**40)
 
 
 @dataclass(frozen=True)
+class Given:
+    """A picture as its file has it.
+
+    Attributes:
+        width, height: size in pixels upright, before the judge scaled it.
+        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
+    """
+
+    width: int
+    height: int
+    orientation: int = 1
+
+
+@dataclass(frozen=True)
 class Accepted:
     """A sample the judge took.
 
@@ -55,6 +79,8 @@ class Accepted:
         fingerprint: perceptual hash for near-duplicate search (32 bytes), or b"" where the task
             has none. Near means a small Hamming distance.
         notices: sentences about what was done or found (wrong extension, first frame taken, …).
+        given: what the file was before the judge turned or scaled it, for annotations that are
+            measured on it.
     """
 
     payload: bytes
@@ -63,6 +89,7 @@ class Accepted:
     height: int = 0
     fingerprint: bytes = b""
     notices: tuple[str, ...] = ()
+    given: Given | None = None
 
 
 @dataclass(frozen=True)
@@ -112,20 +139,6 @@ class Verdict:
     truth: str
     said: str
     confidence: float
-
-
-@dataclass(frozen=True)
-class Given:
-    """A picture as its file has it.
-
-    Attributes:
-        width, height: size in pixels upright, before the judge scaled it.
-        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
-    """
-
-    width: int
-    height: int
-    orientation: int = 1
 
 
 @dataclass(frozen=True)
@@ -262,9 +275,14 @@ class Task(ABC):
     """Headline figures in plain words, by their name in `metrics`."""
     near_bits: int = 0
     """Largest Hamming distance of two fingerprints that are near-duplicates."""
+    label_kind: str = "class"
+    """Which label formats can serve the task: "class" or "boxes" (`orchard.formats`)."""
+    sample_endings: frozenset[str] = PICTURE_ENDINGS
+    """File endings that a sample usually has; formats are recognised by them."""
+    least_classes: int = 2
+    """Classes without which nothing can be trained."""
     views: tuple[str, ...] = ("plain", "mirror")
     """All views in which features can be computed, "plain" first."""
-
     thumbnail_side: int = 176
     """Width and height of a report's thumbnails, in pixels."""
 
@@ -279,6 +297,29 @@ class Task(ABC):
     @abstractmethod
     def renamed(self, annotation: Json, names: Mapping[str, str]) -> Json:
         """The annotation with class names replaced as `names` says."""
+
+    def stratum(self, annotation: Json, counts: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The text over whose values splits are drawn evenly; "" for a sample without a label.
+
+        Args:
+            counts: how often each class occurs in the data set, for tasks with several a sample.
+        """
+        return next(iter(self.labels_of(annotation)), "")
+
+    def merged(self, annotations: Sequence[Json]) -> Json | None:
+        """Several annotations of one sample as one; None where they contradict each other."""
+        first = annotations[0]
+        return first if all(each == first for each in annotations) else None
+
+    def settled(
+        self, annotation: Json, width: int, height: int, given: Given | None = None
+    ) -> Settled:
+        """The annotation checked against the sample's size, repaired where its meaning is certain.
+
+        Args:
+            width, height: of the sample as it is stored, in pixels. given: as its file had it.
+        """
+        return Settled(annotation)
 
     @abstractmethod
     def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[Any]:
