@@ -146,11 +146,15 @@ def _counted(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+def _figure(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"
+
+
 def _headline(figures: Mapping[str, Any], compared: Json | None, word: str) -> str:
     first, value = next(iter(figures.items()))
-    said = f"{first.replace('_', ' ')} {value:.3f} on {_counted(figures['test_samples'], f'test {word}')}"
+    said = f"{first.replace('_', ' ')} {_figure(value)} on {_counted(figures['test_samples'], f'test {word}')}"
     if compared is not None and compared["champion"] is not None:
-        said += f", the champion {compared['champion'][first]:.3f}"
+        said += f", the champion {_figure(compared['champion'][first])}"
         if compared["common_samples"] != compared["all_samples"]:
             said += f" on the {compared['common_samples']} whose class both know"
     return said[:1].upper() + said[1:]

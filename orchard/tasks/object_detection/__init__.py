@@ -42,10 +42,10 @@ class ObjectDetection(PictureTask):
     views = ("plain", "mirror", "flip", "turn")
     objectives = {"accuracy": "ap50", "worst_class_recall": "worst_class_ap50"}
     figure_words = {
-        "ap50": "over all scores, boxes covering half or more (AP50)",
-        "ap": "the same with tight boxes (AP50:95)",
-        "f1": "finding and being right, at the threshold (F1)",
-        "threshold": "score from which a box counts",
+        "ap50": "of what a perfect model finds (AP50)",
+        "ap": "if boxes must fit tightly (AP50:95)",
+        "f1": "found and right in one, at the threshold (F1)",
+        "threshold": "is the score from which a box counts (threshold)",
         "worst_class_ap50": "AP50 of the worst class",
         "test_samples": "pictures tested",
     }
@@ -139,21 +139,17 @@ class ObjectDetection(PictureTask):
 
         return plots(metrics, card)
 
-    def class_table(
-        self, metrics: Mapping[str, Any], card: Mapping[str, Any], labels: Mapping[str, Any]
-    ) -> Table:
-        heads = ("class", "boxes", "found", "right", *map(str.upper, ("ap50", "ap")))
-        rows = []
-        for label, row in metrics["per_class"].items():
-            numbers = [f"{row[name]}" for name in ("support", "found", "hits")]
-            shares = [_share(row[name]) for name in ("ap50", "ap", *_SHARES)]
-            rows.append((label, *numbers, *shares, _share(row["count_error"])))
-        return Table((*heads, *_SHARES, "mean count error"), tuple(rows))
-
     def plan(self, ask: Ask) -> Planned:
         from orchard.tasks.object_detection.branching import plan
 
         return plan(ask)
+
+    def class_table(
+        self, metrics: Mapping[str, Any], card: Mapping[str, Any], labels: Mapping[str, Any]
+    ) -> Table:
+        from orchard.tasks.object_detection.table import class_table
+
+        return class_table(metrics, card, labels)
 
     # Service
 
@@ -173,13 +169,6 @@ class ObjectDetection(PictureTask):
         from orchard.tasks.object_detection.response import difference
 
         return difference(here, there)
-
-
-_SHARES = ("precision", "recall", "f1")
-
-
-def _share(value: float | None) -> str:
-    return "—" if value is None else f"{value:.3f}"
 
 
 TASK = ObjectDetection()

@@ -23,6 +23,7 @@ FEW_TEST_BOXES = 10
 LOOSE_SHARE = 0.5
 MOST_NAMED = 3
 LEAST_MIXED = 2
+LEAST_MIXED_SHARE = 0.05
 LEAST_ERRORS = 3
 SMALL_GAP = 0.15
 
@@ -183,7 +184,8 @@ def _mixed_up(metrics: Mapping[str, Any]) -> list[Finding]:
         (matrix[row][column], sum(matrix[row]), labels[row], labels[column])
         for row in range(len(labels))
         for column in range(len(labels))
-        if row != column and matrix[row][column] >= LEAST_MIXED
+        if row != column
+        and matrix[row][column] >= max(LEAST_MIXED, LEAST_MIXED_SHARE * sum(matrix[row]))
     ]
     pairs.sort(key=lambda pair: (-pair[0], -pair[0] / pair[1], pair[2], pair[3]))
     return [

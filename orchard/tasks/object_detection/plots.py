@@ -27,7 +27,7 @@ _ERROR_WORDS = {
     WRONG_CLASS: "wrong class",
     BADLY_PLACED: "badly placed",
     DOUBLE: "found twice",
-    BOTH: "wrong class, badly placed",
+    BOTH: "wrong class and place",
 }
 _SIZE_WORDS = {
     "small": "small (to 32 × 32)",

@@ -66,7 +66,7 @@ def _found(random: np.random.Generator, box: Any, labels: Any, noise: float, lev
     shift = random.normal(size=4) * noise * np.array([box["width"], box["height"]] * 2)
     place = np.array([box["left"], box["top"], box["width"], box["height"]]) + shift
     place[2:] = np.maximum(place[2:], 1)
-    return [number, random.integers(1, levels + 1) / levels, *place]
+    return [number, max(0.01, random.integers(1, levels + 1) / levels), *place]
 
 
 def coco(answers: Answers) -> dict[str, Any]:
