@@ -28,6 +28,15 @@ from spark_jobs.session import cores, session_of
 logger = logging.getLogger(__name__)
 
 _MOST_PICTURES_A_TASK = 256
+_NOTHING = {
+    "pictures": 0,
+    "computed": 0,
+    "cached": 0,
+    "failed": 0,
+    "rows": 0,
+    "pictures_per_second": 0.0,
+    "compute_seconds": 0.0,
+}
 _USED_SPLITS = ("train", "validation")
 """The test split is evaluated from pixels."""
 
@@ -37,6 +46,8 @@ def body(step: Step) -> dict[str, Any]:
     plan = step.blobs.read_json(keys.plan(step.owner, step.build_id))
     task = task_of(plan["task"])
     recipes = features.recipes_of(plan, task)
+    if not recipes:
+        return {**_NOTHING, "summary": "No branch works on features: nothing to prepare"}
     for recipe in recipes:
         logger.info("Features %s, views %s", recipe.feature_key, ", ".join(recipe.views))
     with session_of("prepare") as session:
