@@ -98,10 +98,10 @@ def test_boxes_become_a_version_and_the_next_one_keeps_it() -> None:
     # The same again says nothing new; a refused label does not take a known picture away.
     again, same = checked("r2", samples, labels)
     assert same["version"] == version
-    changed = [("00.png", one_box("Cat")), ("01.png", one_box("Cat", 99))]
-    third, summary = checked("r3", samples[:2], changed)
+    changed = [("10.png", one_box("Cat")), ("11.png", one_box("Cat", 99))]
+    third, summary = checked("r3", samples[10:12], changed)
     rows = manifest_of(third, summary["version"])
-    assert len(json.loads(rows["00.png"]["annotation"])["boxes"]) == 1
-    assert len(json.loads(rows["01.png"]["annotation"])["boxes"]) == 3
-    assert refused_of(third, summary["version"]) == {"01.png": "no_usable_box"}
+    assert len(json.loads(rows["10.png"]["annotation"])["boxes"]) == 1
+    assert len(json.loads(rows["11.png"]["annotation"])["boxes"]) == 2
+    assert refused_of(third, summary["version"]) == {"11.png": "no_usable_box"}
     assert summary["relabelled"] == 1
