@@ -25,7 +25,7 @@ class Settings:
     """
 
     width: int = 48
-    assigner: str = "adaptive"
+    assigner: str = "aligned"
     rate: float = 2e-3
     weight_decay: float = 0.05
     box_weight: float = 2.0

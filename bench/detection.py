@@ -1,0 +1,300 @@
+"""How well a detector finds, for how many minutes: the plan's own work, pycocotools as the judge.
+
+    python -m bench.detection bccd --minutes 10 --splits 3 --cache /tmp/maps
+
+Each split holds out a random fifth, which is asked once, from pixels, by the exported graph. The
+minutes are those of a whole build; features are computed once and kept, and the time they would
+take is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import logging
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
+
+from bench.boxes import READERS, BoxSet, box_set
+from orchard.blobs import Blobs, SegmentWriter
+from orchard.decode import decode_picture
+from orchard.preprocess import apply
+from orchard.tasks.object_detection import answers as task_answers
+from orchard.tasks.object_detection import branching
+from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
+from trainers.features import Features
+from trainers.object_detection import trial
+from trainers.samples import Samples
+
+RESERVE_SECONDS, LEAST_SHARE = 240.0, 0.2
+"""What a build takes beside features and trials, as `orchard.planning.plan` has it."""
+SEED = 20241
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class BenchCosts:
+    """As `orchard.tasks.costs.Costs`."""
+
+    cores: int = 2
+    decode_megapixel: float = 0.018
+    spark_start: float = 7.5
+
+
+@dataclass(frozen=True)
+class BenchAsk:
+    """As `orchard.tasks.base.Ask`, as far as a detector's plan looks."""
+
+    summary: dict[str, Any]
+    samples: int
+    seconds: float
+    minutes: float
+    counts: dict[str, int]
+    cards: dict[str, Any]
+    costs: BenchCosts = BenchCosts()
+    reasons: list[str] = field(default_factory=list)
+
+
+def plan_of(pictures: BoxSet, count: int, minutes: float) -> tuple[list[dict[str, Any]], list[str]]:
+    """The branches for `count` training pictures, and the reasons."""
+    counts = {
+        label: sum(any(b["label"] == label for b in a["boxes"]) for a in pictures.annotations)
+        for label in pictures.labels
+    }
+    ask = BenchAsk(
+        {"sizes": {"median": [int(side) for side in np.median(pictures.sizes, axis=0)]}},
+        count,
+        max(LEAST_SHARE * minutes * 60, minutes * 60 - RESERVE_SECONDS),
+        minutes,
+        counts,
+        {name: maps_facts(maps, maps_graph(maps)) for name, maps in feature_maps().items()},
+    )
+    return branching.branches(ask)[1], ask.reasons
+
+
+def features_of(pictures: BoxSet, branch: dict[str, Any], cache: Path) -> NDArray[np.float16]:
+    """(V, N, D) in a file of the cache, computed where it is missing."""
+    views = branch["views"]
+    shape = (len(views), len(pictures.files), trial.feature_width(branch))
+    path = cache / f"{pictures.name}-{branch['feature_key']}-{len(views)}.f16"
+    if not path.is_file():
+        cache.mkdir(parents=True, exist_ok=True)
+        started = time.process_time()
+        session = _session(maps_graph(feature_maps()[branch["backbone"]]))
+        temporary = path.with_suffix(".part")
+        matrix = np.memmap(temporary, np.float16, "w+", shape=shape)
+        for row, file in enumerate(pictures.files):
+            inputs = apply(branch["preprocessing"], decode_picture(file.read_bytes()))
+            turned = {
+                "plain": inputs,
+                "mirror": inputs[..., ::-1],
+                "flip": inputs[:, ::-1],
+                "turn": inputs[:, ::-1, ::-1],
+            }
+            for view, name in enumerate(views):
+                batch = np.ascontiguousarray(turned[name][None])
+                matrix[view, row] = session.run(None, {"input": batch})[0][0]
+        matrix.flush()
+        temporary.rename(path)
+        print(f"features: {time.process_time() - started:.0f} core seconds for all pictures")
+    return np.memmap(path, np.float16, "r", shape=shape)
+
+
+def measure(
+    pictures: BoxSet, split: int, minutes: float, cache: Path, work: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Train and test every branch of one split."""
+    order = np.random.default_rng(split).permutation(len(pictures.files))
+    held_out = len(order) // 5
+    test, rows = np.sort(order[:held_out]), np.sort(order[held_out:])
+    branches, reasons = plan_of(pictures, len(rows), minutes)
+    print("; ".join(reasons), flush=True)
+    results = []
+    for branch in branches:
+        branch = {**branch, "work": {**branch["work"], **work}}
+        matrix = features_of(pictures, branch, cache)
+        with tempfile.TemporaryDirectory(dir=cache) as folder:
+            results.append(_trial(pictures, branch, matrix, rows, test, split, Path(folder)))
+    return results
+
+
+def _trial(
+    pictures: BoxSet,
+    branch: dict[str, Any],
+    matrix: NDArray[np.float16],
+    rows: NDArray[np.int64],
+    test: NDArray[np.int64],
+    split: int,
+    folder: Path,
+) -> dict[str, Any]:
+    blobs, samples = _samples(pictures, rows, split, folder)
+    own = np.memmap(
+        folder / "maps.f16", np.float16, "w+", shape=(len(matrix), len(rows), matrix.shape[2])
+    )
+    for view, target in zip(matrix, own, strict=True):
+        target[...] = view[rows]
+    started, used = time.monotonic(), _core_seconds()
+    result = trial.run(
+        branch,
+        {"labels": pictures.labels, "seed": SEED, "objective": "accuracy"},
+        samples,
+        Features(own, tuple(branch["views"]), np.arange(len(rows)), {}),
+        blobs,
+        checkpoint_key="checkpoint",
+        threads=1,
+        folder=folder,
+        safety_seconds=1e9,
+    )
+    seconds, cores = time.monotonic() - started, _core_seconds() - used
+    session = _session(result.model.read_bytes())
+    found = []
+    begun = time.process_time()
+    for row in test:
+        pixels = decode_picture(pictures.files[row].read_bytes())
+        outputs = session.run(None, {"input": result.preprocess(pictures.files[row].read_bytes())})
+        card = {"preprocessing": result.preprocessing}
+        found.append(task_answers.answer(outputs[0], pixels.shape, card))
+    shown = (time.process_time() - begun) / len(test)
+    ap, ap50 = judged(pictures, test, found)
+    return {
+        "branch": branch["title"],
+        "split": split,
+        "ap50": round(ap50, 4),
+        "ap": round(ap, 4),
+        "validation": {name: round(result.validation[name], 4) for name in ("ap50", "ap")},
+        "seconds": round(seconds),
+        "core_seconds": round(cores),
+        "answer_seconds": round(shown, 3),
+    }
+
+
+def judged(
+    pictures: BoxSet, rows: Sequence[int] | NDArray[np.int64], found: list[NDArray[np.float32]]
+) -> tuple[float, float]:
+    """(AP, AP50) by pycocotools."""
+    number = {label: index + 1 for index, label in enumerate(pictures.labels)}
+    truth = COCO()
+    boxes = [(int(row), box) for row in rows for box in pictures.annotations[row]["boxes"]]
+    truth.dataset = {
+        "images": [{"id": int(row)} for row in rows],
+        "categories": [{"id": index} for index in number.values()],
+        "annotations": [
+            {
+                "id": index + 1,
+                "image_id": row,
+                "category_id": number[box["label"]],
+                "bbox": [box["left"], box["top"], box["width"], box["height"]],
+                "area": box["width"] * box["height"],
+                "iscrowd": 0,
+            }
+            for index, (row, box) in enumerate(boxes)
+        ],
+    }
+    rows_found = [
+        {
+            "image_id": int(row),
+            "category_id": int(line[0]) + 1,
+            "score": float(line[1]),
+            "bbox": [float(side) for side in line[2:]],
+        }
+        for row, answer in zip(rows, found, strict=True)
+        for line in answer
+    ]
+    if not rows_found:
+        return 0.0, 0.0
+    with contextlib.redirect_stdout(io.StringIO()):
+        truth.createIndex()
+        evaluation = COCOeval(truth, truth.loadRes(rows_found), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+    return float(evaluation.stats[0]), float(evaluation.stats[1])
+
+
+def _samples(
+    pictures: BoxSet, rows: NDArray[np.int64], split: int, folder: Path
+) -> tuple[Blobs, Samples]:
+    blobs = Blobs(str(folder / "store"))
+    with SegmentWriter(blobs, "local", "bench", 1 << 26) as writer:
+        pairs = [pair for row in rows for pair in writer.add(pictures.files[row].read_bytes(), row)]
+        pairs += writer.close()
+    places = {row: (at.segment, at.offset, at.length) for row, at in pairs}
+    folds = np.random.default_rng(split + 1000).permutation(len(rows)) % FOLDS
+    return blobs, Samples(
+        [pictures.files[row].name for row in rows],
+        [pictures.annotations[row] for row in rows],
+        folds.astype(np.int64),
+        FOLDS,
+        [places[row] for row in rows],
+        pictures.sizes[rows],
+    )
+
+
+def _session(graph: bytes) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def _core_seconds() -> float:
+    """Processor time of this process and of its children that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, kinds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("sets", nargs="+", choices=sorted(READERS))
+    parser.add_argument("--minutes", type=float, nargs="+", default=[10.0])
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="number of the first split")
+    parser.add_argument("--members", type=int, help="instead of the plan's")
+    parser.add_argument("--epochs", type=int, help="of one candidate, instead of the plan's rungs")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "maps")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    work: dict[str, Any] = {}
+    if arguments.members:
+        work["members"] = arguments.members
+    if arguments.epochs:
+        rungs = [{"keep": 1, "epochs": arguments.epochs}]
+        work |= {"candidates": 1, "rungs": rungs, "patience": arguments.epochs}
+    for name in arguments.sets:
+        pictures = box_set(name)
+        for minutes in arguments.minutes:
+            results = []
+            for split in range(arguments.first, arguments.first + arguments.splits):
+                found = measure(pictures, split, minutes, arguments.cache, work)
+                print(
+                    name,
+                    f"{minutes:g} minutes",
+                    *found,
+                    f"load {os.getloadavg()[0]:.1f}",
+                    sep="\n",
+                    flush=True,
+                )
+                results.append(max(found, key=lambda one: one["validation"]["ap50"]))
+            figures = {key: np.mean([one[key] for one in results]) for key in ("ap50", "ap")}
+            print(
+                f"{name}, {minutes:g} minutes, {len(results)} splits: "
+                f"AP50 {figures['ap50']:.3f}, AP {figures['ap']:.3f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
