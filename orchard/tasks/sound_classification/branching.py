@@ -62,7 +62,7 @@ def plan(ask: Ask) -> Planned:
     ask.reasons.append(f"recordings of {_median(ask.summary):.1f} seconds are heard in {said}")
     decoding = DECODE_SECOND * _median(ask.summary)
     allowed = planning.PREPARE_SHARE * ask.seconds * ask.costs.cores
-    known = [_known(rung, ask) for rung in LADDER]
+    known = [rung for rung in (_known(rung, ask) for rung in LADDER) if rung]
     chosen = known[0]
     for rung in known:
         cost = decoding + sum(_prepare(ask, name, views, seconds, count) for name, views in rung)
@@ -119,6 +119,7 @@ def _branch(
         "mode": "frozen",
         "views": list(views),
         "windows": count,
+        "pixels": round(seconds * SOUND_RATE) if name == SPEECH else BANDS * COLUMNS,
         "preprocessing": operations(name, seconds, count),
         "answer_preprocessing": operations(name, seconds, 0),
         "feature_key": f"{name}-{words}-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}",

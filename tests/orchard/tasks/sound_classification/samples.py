@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 
-SECONDS = (0.7, 1.3, 2.2, 5.0)
-RATE = 16_000
+from tests.orchard.odd_sounds import encoded, tone
+
+LENGTHS = ((0.4, 8_000), (1.1, 16_000), (0.2, 44_100), (4.0, 22_050))
 
 
 def samples() -> list[tuple[str, bytes, Any]]:
     """(path, bytes, annotation) of a few samples of two classes."""
     made = []
-    for number, seconds in enumerate(SECONDS):
-        random = np.random.default_rng(number)
-        time = np.arange(int(seconds * RATE)) / RATE
-        tone = np.sin(2 * np.pi * (300 + 200 * (number % 2)) * time)
-        buffer = io.BytesIO()
-        soundfile.write(
-            buffer, 0.3 * tone + 0.05 * random.standard_normal(len(time)), RATE, format="WAV"
-        )
-        label = ("hum", "whine")[number % 2]
-        made.append((f"{label}/{number}.wav", buffer.getvalue(), label))
+    for number, (seconds, rate) in enumerate(LENGTHS):
+        sound = tone(seconds, frequency=300 * (number + 1), rate=rate)
+        label = ("hum", "rattle")[number % 2]
+        made.append((f"{label}/{number}.wav", encoded(sound, rate=rate), label))
     return made
 
 
 def perfect(annotation: Any, labels: Sequence[str]) -> NDArray[np.float32]:
-    """The answer of a model that is right."""
-    answer = np.full((1, 2 + len(labels)), 0.1 / max(1, len(labels) - 1), np.float32)
-    answer[0, :2] = 0.0, 1.0
-    answer[0, 2 + labels.index(annotation)] = 0.9
-    return answer
+    """The answer of a model that is right: two windows with their times and scores."""
+    scores = np.full((2, len(labels)), 0.1 / max(1, len(labels) - 1), np.float32)
+    scores[:, labels.index(annotation)] = 0.9
+    times = np.array([[0, 1.5], [0.75, 2.25]], np.float32)
+    return np.concatenate([times, scores], axis=1)
 
 
 def outputs(rows: int, labels: Sequence[str], seed: int) -> NDArray[np.float32]:
