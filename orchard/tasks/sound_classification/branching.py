@@ -125,7 +125,6 @@ def _branch(
         "feature_key": f"{name}-{words}-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}",
         "work": dict(work),
         "gpus": 0,
-        "pixels": round(seconds * SOUND_RATE) if name == SPEECH else BANDS * COLUMNS,
         "prepare_seconds": round(ask.samples * _prepare(ask, name, views, seconds, count), 2),
         "seconds": round(planning.trial_seconds(ask, parts, features, len(views), work), 1),
     }
