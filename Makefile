@@ -59,11 +59,11 @@ status: ## Say what is up, what is down and why
 clean: ## Stop the stack and remove all its state
 	@$(INSTALLED) && $(RUN) clean
 
-train: environment ## Build from your own data: make train DATA=folder-or-archive NAME=name [MINUTES=5]
+train: environment ## Build from your own data: make train DATA=folder-or-archive NAME=name [MINUTES=5] [TASK=task]
 	@if [ -z "$(DATA)" ] || [ -z "$(NAME)" ]; then \
-		echo 'Say which data and which name: make train DATA=folder-or-archive NAME=name [MINUTES=5]'; exit 64; fi
+		echo 'Say which data and which name: make train DATA=folder-or-archive NAME=name [MINUTES=5] [TASK=task]'; exit 64; fi
 	$(RUN) up
-	$(RUN) train "$(DATA)" "$(NAME)" --minutes "$(or $(MINUTES),5)"
+	$(RUN) train "$(DATA)" "$(NAME)" --minutes "$(or $(MINUTES),5)" $(if $(TASK),--task "$(TASK)")
 
 test: test-environment ## Run the tests
 	@java=$$($(BIN)/python -m orchard.stack.java) && export JAVA_HOME=$$java && \

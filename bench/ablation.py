@@ -25,9 +25,9 @@ from threadpoolctl import threadpool_limits
 from bench.accuracy import answers, contender_of, plan_of, problem_of, search_branch, splits
 from bench.pictures import features, picture_set
 from orchard.steps.select import choose
+from trainers.classification import branch as branch_search
+from trainers.classification import candidates
 from trainers.engine import set_threads
-from trainers.image_classification import branch as branch_search
-from trainers.image_classification import candidates
 
 logger = logging.getLogger(__name__)
 

@@ -31,13 +31,14 @@ from threadpoolctl import threadpool_limits
 from bench.pictures import PictureSet, features, picture_set
 from orchard.planning import make
 from orchard.steps.select import Contender, choose, contender
+from orchard.tasks import task
 from trainers.backbones import backbones, feature_layout
 from trainers.backbones.store import backbone_facts
+from trainers.classification.branch import Found, search
+from trainers.classification.heads import Problem
 from trainers.engine import set_threads
 from trainers.features import Features
 from trainers.head_weights import HeadWeights
-from trainers.image_classification.branch import Found, search
-from trainers.image_classification.heads import Problem
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ def plan_of(pictures: PictureSet, minutes: float) -> dict[str, Any]:
             label: {"train": int(count) - test, "validation": 0, "test": test}
             for label, count, test in zip(pictures.labels, counts, with_test, strict=True)
         },
-        "splits": {"validation": 0},
+        "splits": {"train": sum(int(count) for count in counts) - sum(with_test), "validation": 0},
         "sizes": {"median": [int(value) for value in np.median(sizes, axis=0)]},
     }
     cards = {name: backbone_facts(entry, b"") for name, entry in backbones().items()}
@@ -115,8 +116,9 @@ def contender_of(branch: Mapping[str, Any], found: Found) -> Contender:
         "bundle": branch["key"],
         "parameters": backbones()[branch["backbone"]].parameters,
         "validation": found.measure.figures,
+        "support": len(found.rows),
     }
-    return contender(branch, facts, "accuracy", len(found.rows))
+    return contender(task("image_classification"), branch, facts, "accuracy")
 
 
 def splits(pictures: PictureSet, count: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

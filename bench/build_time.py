@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from bench.accuracy import answers, plan_of, problem_of, search_branch
 from bench.pictures import BATCH, PictureSet, inputs
 from orchard.steps.select import choose, contender
+from orchard.tasks import task
 from trainers.backbones import backbones, get_backbone
 from trainers.backbones.feature_graph import feature_graph
 from trainers.engine import set_threads
@@ -106,7 +107,8 @@ def build(
             "bundle": branch["key"],
             "parameters": backbones()[branch["backbone"]].parameters,
             "validation": found.measure.figures,
+            "support": len(train),
         }
-        tried.append(contender(branch, facts, "accuracy", len(train)))
+        tried.append(contender(task("image_classification"), branch, facts, "accuracy"))
     winner, _ = choose(tried)
     return Build(minutes, spent["features"], spent["search"], tests[winner.branch], winner.branch)

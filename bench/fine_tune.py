@@ -30,11 +30,11 @@ from bench.accuracy import answers, problem_of, splits
 from bench.pictures import PictureSet, features, inputs, picture_set
 from trainers.backbones import feature_layout, get_backbone
 from trainers.backbones.export import export_classifier, onnx_scores
+from trainers.classification.branch import Found, search
+from trainers.classification.heads import Problem
 from trainers.engine import set_threads
 from trainers.features import Features
 from trainers.fine_tune import FineTuned, FineTuneSettings, fine_tune
-from trainers.image_classification.branch import Found, search
-from trainers.image_classification.heads import Problem
 
 BACKBONE, FIT = "efficientnet-lite0", "squash"
 VIEWS = ("plain", "mirror")

@@ -101,6 +101,7 @@ def make_build(blobs: Blobs, dataset: str, run: int, size: int) -> str:
         "backbone": BACKBONE,
         "size": size,
         "fit": "squash",
+        "preprocessing": preprocess.standard(size, "squash"),
         "views": ["plain"],
         "feature_key": f"bench-{build['_id']}",
     }

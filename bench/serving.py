@@ -44,11 +44,11 @@ def bare_rate(folder: Path, name: str, processes: int, seconds: float) -> float:
 def _bare(folder: Path, name: str, seconds: float) -> float:
     model = Model(bundles.read(folder / name, name), threads=1)
     samples = photos(PICTURES)
-    model.scores(samples[:1])
+    model.answers(samples[:1])
     started = time.monotonic()
     count = 0
     while time.monotonic() - started < seconds:
-        model.scores([samples[count % PICTURES]])
+        model.answers([samples[count % PICTURES]])
         count += 1
     return count / (time.monotonic() - started)
 

@@ -64,8 +64,8 @@ PARAMS = {
         "accuracy",
         type="string",
         title="Optimise",
-        description="`accuracy`: as many right answers as possible. `worst_class_recall`: the "
-        "class that is found worst should be found as well as possible.",
+        description="All together: as many right answers as possible (for boxes: AP50). The worst "
+        "class: what is found worst should be found as well as possible.",
         enum=list(OBJECTIVES),
         values_display=OBJECTIVES,
         section=SEARCH,

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError
 
 from orchard.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_TRY_AGAIN
 from orchard.names import build_id_of
 from orchard.settings import settings
+
+_ENDED = frozenset({"success", "failed"})
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,14 @@ def told(facts: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in facts.items()
         if isinstance(value, int | float | bool) or (isinstance(value, str) and len(value) < 400)
     }
+
+
+def has_ended(task_instance: Any, dag_id: str, run_id: str) -> bool:
+    """Whether Airflow says that a run has ended; a run that was deleted has."""
+    try:
+        state = task_instance.get_dagrun_state(dag_id, run_id)
+    except AirflowRuntimeError as error:
+        if "404" in str(error) or "not_found" in str(error).lower():
+            return True
+        raise
+    return str(getattr(state, "value", state)) in _ENDED

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.sdk import BaseSensorOperator
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from operators.contract import owner_of
+from operators.contract import has_ended, owner_of
 from orchard.errors import BadInput, OrchardError
-
-_ENDED = {"success", "failed"}
 
 
 class Turn(BaseSensorOperator):
@@ -44,7 +42,7 @@ class Turn(BaseSensorOperator):
                 parameters["project"],
                 dag_id=run.dag_id,
                 run_id=run.run_id,
-                has_ended=lambda dag_id, run_id: _has_ended(context["ti"], dag_id, run_id),
+                has_ended=lambda dag_id, run_id: has_ended(context["ti"], dag_id, run_id),
             )
         except BadInput as error:
             raise AirflowFailException(str(error)) from error
@@ -68,14 +66,3 @@ class Turn(BaseSensorOperator):
             parameters["approval"],
         )
         return True
-
-
-def _has_ended(task_instance: Any, dag_id: str, run_id: str) -> bool:
-    """Whether Airflow says that a run has ended; a run that was deleted has."""
-    try:
-        state = task_instance.get_dagrun_state(dag_id, run_id)
-    except AirflowRuntimeError as error:
-        if "404" in str(error) or "not_found" in str(error).lower():
-            return True
-        raise
-    return str(getattr(state, "value", state)) in _ENDED

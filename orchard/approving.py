@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchard.names import OBJECTIVES
+from orchard.tasks import task as task_of
 
 NO_COMMON_GROUND = (
     "the new model and the champion have no class in common, so that neither can be called better"
@@ -25,14 +25,15 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
     """The automatic decision, or None where a person has to be asked.
 
     Args:
-        parameters: the build's `approval`, `objective`, `floor` and `margin`.
+        parameters: the build's `task`, `approval`, `objective`, `floor` and `margin`.
         facts: what evaluate found: `metrics` and `champion` (None, or with `metrics`, and
             `challenger_metrics` where the two are compared on a part of the test split only; both
             None where that part is empty).
     """
-    objective = parameters["objective"]
-    name = OBJECTIVES[objective]
-    figure = float(facts["metrics"][objective])
+    task = task_of(str(parameters["task"]))
+    measured = task.figure_of(str(parameters["objective"]))
+    name = measured.replace("_", " ")
+    figure = float(facts["metrics"][measured])
     if parameters["approval"] == "floor":
         floor = float(parameters["floor"])
         if figure >= floor:
@@ -45,10 +46,10 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
         if champion["metrics"] is None:
             return Decision(False, NO_COMMON_GROUND)
         margin = float(parameters["margin"])
-        figure = float(champion.get("challenger_metrics", facts["metrics"])[objective])
-        best = float(champion["metrics"][objective])
+        figure = float(champion.get("challenger_metrics", facts["metrics"])[measured])
+        best = float(champion["metrics"][measured])
         compared = (
-            f"{name} {figure:.3f} against the champion's {best:.3f} on the same test pictures, "
+            f"{name} {figure:.3f} against the champion's {best:.3f} on the same test {task.sample_word}s, "
             f"at least {margin:.3f} better is asked for"
         )
         return Decision(figure >= best + margin and figure > best, compared)

@@ -1,8 +1,9 @@
-"""A bundle at work: bytes → scores, with ONNX Runtime. Spark, publishing and the service use it."""
+"""A bundle at work: bytes → answers, with ONNX Runtime. Spark, publishing and the service use it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,6 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from orchard import bundle as bundles
-from orchard import preprocess
 from orchard.blobs import Blobs, keys
 from orchard.bundle import Bundle
 from orchard.errors import BadInput, OrchardError
@@ -19,19 +19,33 @@ from orchard.tasks import task as task_of
 from orchard.tasks.base import Limits
 
 _INPUT = "input"
-_OUTPUT = "scores"
 _ERRORS_ONLY = 3
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A sample as the graph takes it.
+
+    Attributes:
+        inputs: (R, …) rows of the graph's input.
+        shape: of the decoded sample.
+    """
+
+    inputs: Floats
+    shape: tuple[int, ...]
 
 
 class Graph:
     """A model's graph as a function of its input.
 
     Args:
-        path: an ONNX file with input "input" (N, 3, H, W) and output "scores" (N, K).
+        path: an ONNX file with one input "input" (R, …) and one output (R, …).
         threads: threads that work on one call.
 
     Raises:
-        BadInput: ONNX Runtime cannot load the file, or its input and output have other names.
+        BadInput: ONNX Runtime cannot load the file, or it has other inputs or outputs.
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:
@@ -46,13 +60,18 @@ class Graph:
             )
         except Exception as error:  # the library's own exceptions have no common base
             raise BadInput("A bundle's graph cannot be loaded", value=str(error)[:300]) from error
-        names = [node.name for node in (*self._session.get_inputs(), *self._session.get_outputs())]
-        if names != [_INPUT, _OUTPUT]:
-            raise BadInput("A bundle's graph has other inputs or outputs than it must", value=names)
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        names = [node.name for node in inputs]
+        if names != [_INPUT] or len(outputs) != 1:
+            raise BadInput(
+                "A bundle's graph has other inputs or outputs than it must",
+                value=[*names, *(node.name for node in outputs)],
+            )
+        self._output = str(outputs[0].name)
 
-    def __call__(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Inputs (N, 3, H, W) float32 → scores (N, K) float32."""
-        return cast("NDArray[np.float32]", self._session.run([_OUTPUT], {_INPUT: inputs})[0])
+    def __call__(self, inputs: Floats) -> Floats:
+        """Inputs (R, …) float32 → outputs (R, …) float32."""
+        return cast("Floats", self._session.run([self._output], {_INPUT: inputs})[0])
 
 
 class Model:
@@ -61,8 +80,8 @@ class Model:
     Args:
         bundle: from `orchard.bundle.read`.
         threads: threads that work on one call.
-        batch: samples that go through the graph at once; it bounds the memory.
-        limits: what `input_of` takes; by default what a task takes.
+        batch: rows that go through the graph at once; it bounds the memory.
+        limits: what `prepared` takes; by default what a task takes.
     """
 
     def __init__(
@@ -70,57 +89,61 @@ class Model:
     ) -> None:
         self.bundle = bundle
         self.task = task_of(bundle.task)
-        self._operations = bundle.preprocessing
-        preprocess.validate(self._operations)
         self._graph = Graph(bundle.model, threads)
         self._batch = batch
         self._limits = limits
 
-    def input_of(self, payload: bytes) -> NDArray[np.float32]:
-        """Bytes of a sample → the graph's input of one sample, (3, H, W)."""
-        return preprocess.apply(self._operations, self.task.decode(payload, self._limits))
+    def prepared(self, payload: bytes) -> Prepared:
+        """Bytes of a sample → the graph's input. Raises BadInput for bytes that are no sample."""
+        return self._prepare(self.task.decode(payload, self._limits))
 
-    def predict(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Inputs (N, 3, H, W) → scores (N, K), a batch at a time."""
-        parts = [
-            self._graph(inputs[start : start + self._batch])
-            for start in range(0, len(inputs), self._batch)
+    def outputs(self, inputs: Floats) -> Floats:
+        """Inputs (R, …), at least one row → outputs (R, …), a batch at a time."""
+        starts = range(0, len(inputs), self._batch)
+        parts = [self._graph(inputs[start : start + self._batch]) for start in starts]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def answers_of(self, samples: Sequence[Prepared]) -> list[Floats]:
+        """Prepared samples → their answers; their rows run through the graph together."""
+        if not samples:
+            return []
+        rows = [sample.inputs for sample in samples]
+        outputs = self.outputs(rows[0] if len(rows) == 1 else np.concatenate(rows))
+        ends = np.cumsum([len(each) for each in rows])
+        parts = np.split(outputs, ends[:-1])
+        return [
+            self.task.answer(part, sample.shape, self.bundle.card)
+            for part, sample in zip(parts, samples, strict=True)
         ]
-        return (
-            np.concatenate(parts) if parts else np.empty((0, len(self.bundle.labels)), np.float32)
-        )
 
-    def scores_of_decoded(self, samples: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """Decoded samples → scores (N, K); what `Task.decode` gives, so one decoding serves several models."""
-        parts = [
-            self._graph(preprocess.batch(self._operations, samples[start : start + self._batch]))
-            for start in range(0, len(samples), self._batch)
-        ]
-        return (
-            np.concatenate(parts) if parts else np.empty((0, len(self.bundle.labels)), np.float32)
-        )
+    def answers_of_decoded(self, samples: Sequence[NDArray[Any]]) -> list[Floats]:
+        """Decoded samples → answers; what `Task.decode` gives, so that one decoding serves several models."""
+        found: list[Floats] = []
+        for start in range(0, len(samples), self._batch):
+            part = samples[start : start + self._batch]
+            found += self.answers_of([self._prepare(decoded) for decoded in part])
+        return found
 
-    def scores(self, payloads: Sequence[bytes]) -> NDArray[np.float32]:
-        """Bytes of samples → scores (N, K). Raises BadInput for bytes that are no sample."""
-        parts = [
-            self.scores_of_decoded(
-                [self.task.decode(one) for one in payloads[start : start + self._batch]]
-            )
-            for start in range(0, len(payloads), self._batch)
-        ]
-        return (
-            np.concatenate(parts) if parts else np.empty((0, len(self.bundle.labels)), np.float32)
-        )
+    def answers(self, payloads: Sequence[bytes]) -> list[Floats]:
+        """Bytes of samples → answers. Raises BadInput for bytes that are no sample."""
+        found: list[Floats] = []
+        for start in range(0, len(payloads), self._batch):
+            part = payloads[start : start + self._batch]
+            found += self.answers_of_decoded([self.task.decode(payload) for payload in part])
+        return found
 
-    def answer(self, scores: NDArray[np.float32], request: dict[str, Any]) -> dict[str, Any]:
-        """The service's answer to one sample, scores (K,) → JSON."""
-        return self.task.response(scores, self.bundle.card, request)
+    def response(self, answer: Floats, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The service's response for one sample. Raises BadInput for a bad parameter."""
+        return self.task.response(answer, self.bundle.card, request)
+
+    def _prepare(self, decoded: NDArray[Any]) -> Prepared:
+        return Prepared(self.task.inputs(self.bundle.preprocessing, decoded), tuple(decoded.shape))
 
     def verify(self) -> float:
-        """Run the golden vectors. Returns the largest difference of a score; raises OrchardError."""
+        """Run the golden vectors. Returns the largest difference; raises OrchardError."""
         return bundles.check_golden(
             self.bundle.folder,
-            lambda payload: preprocess.apply(self._operations, self.task.decode(payload)),
+            lambda payload: self._prepare(self.task.decode(payload)).inputs,
             self._graph,
         )
 
@@ -132,7 +155,7 @@ def golden_vectors(
     chosen = task_of(task)
     return bundles.make_golden(
         chosen.golden_payloads(),
-        lambda payload: preprocess.apply(preprocessing, chosen.decode(payload)),
+        lambda payload: chosen.inputs(preprocessing, chosen.decode(payload)),
         Graph(graph),
         tolerance,
     )

@@ -16,7 +16,8 @@ SERVICE_PREFIX = "/rpc/2.0/ai_custom/v1"
 BUNDLE_HEADER = "X-Orchard-Bundle"
 """Header by which a request asks one bundle of an endpoint."""
 
-OBJECTIVES = {"accuracy": "accuracy", "worst_class_recall": "recall of the worst class"}
+OBJECTIVES = {"accuracy": "all together", "worst_class_recall": "the worst class"}
+"""What a person may have optimised; each task says which of its figures that means."""
 APPROVALS = {
     "person": "a person",
     "floor": "automatic above a floor",

@@ -83,6 +83,15 @@ class Settings(BaseSettings):
     retrain_cron: str = Field(
         default="*/5 * * * *", description="How often `retrain` looks for projects that are due."
     )
+    tidy_cron: str = Field(
+        default="30 2 * * *", description="When `tidy` removes what nobody needs any more."
+    )
+    tidy_days: int = Field(
+        default=7, ge=1, description="Days that something has lain untouched before it may go."
+    )
+    tidy_builds: int = Field(
+        default=10, ge=1, description="Newest builds of a project whose versions are kept."
+    )
     airflow_parallelism: int = Field(default=4, ge=1, description="Tasks at once, all runs.")
 
     service_host: str = "127.0.0.1"

@@ -91,7 +91,8 @@ def log_trial(
             "stop_reason": str(facts.get("stop_reason", "")),
         },
     )
-    parameters = {k: branch[k] for k in ("backbone", "size", "fit", "mode", "views", "work")}
+    named = ("backbone", "size", "fit", "pixels", "mode", "views", "work")
+    parameters = {name: branch[name] for name in named if name in branch}
     log_parameters(run, {**parameters, "winner": facts.get("winner", {})})
     log_metrics(run, {**_numbers(facts), **_numbers(facts["validation"])})
     for candidate in candidates:

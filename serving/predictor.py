@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from orchard.errors import BadInput
-from orchard.inference import Model
+from orchard.inference import Model, Prepared
 from serving.batching import Job
 from serving.errors import (
     INPUT_TOO_LARGE,
@@ -40,7 +37,7 @@ class Asked:
 def predict(model: Model, jobs: Sequence[Job[Model]]) -> Sequence[dict[str, Any] | Exception]:
     """Answers of a batch, one a job in order; a request that fails does not touch the others."""
     outcomes: list[dict[str, Any] | Exception | None] = [None] * len(jobs)
-    samples: list[tuple[int, Sample, NDArray[np.float32]]] = []
+    samples: list[tuple[int, Sample, Prepared]] = []
     for number, job in enumerate(jobs):
         try:
             sample = _sample(job.work, model)
@@ -52,10 +49,10 @@ def predict(model: Model, jobs: Sequence[Job[Model]]) -> Sequence[dict[str, Any]
             outcomes[number] = _internal()
     if samples:
         BATCH.observe(len(samples))
-        scores = model.predict(np.stack([prepared for _, _, prepared in samples]))
-        for (number, sample, _), row in zip(samples, scores, strict=True):
+        answers = model.answers_of([prepared for _, _, prepared in samples])
+        for (number, sample, _), answer in zip(samples, answers, strict=True):
             try:
-                outcomes[number] = model.answer(row, sample.parameters)
+                outcomes[number] = model.response(answer, sample.parameters)
             except (BadInput, ValueError) as error:
                 outcomes[number] = ServiceError(INVALID_ARGUMENT, str(error)[:200])
     return [outcome if outcome is not None else _internal() for outcome in outcomes]
@@ -65,9 +62,9 @@ def _sample(asked: Asked, model: Model) -> Sample:
     return parse(asked.body, asked.content_type, asked.query, model.task.service_field)
 
 
-def _prepared(sample: Sample, model: Model) -> NDArray[np.float32]:
+def _prepared(sample: Sample, model: Model) -> Prepared:
     try:
-        return model.input_of(sample.payload)
+        return model.prepared(sample.payload)
     except BadInput as error:
         too_large = getattr(error, "code", "") in _TOO_LARGE_CODES
         raise ServiceError(

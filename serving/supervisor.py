@@ -1,8 +1,8 @@
 """Keeps the worker processes of the service: starts them, restarts what died, ends them all.
 
-The supervisor opens the port once and hands the open socket to every worker, so that a connection
-is taken by a worker that is free and none is lost when a worker dies. Workers end by themselves
-when the supervisor is gone: they watch a pipe whose other end only it holds.
+The supervisor alone listens and gives each connection to the worker that has the fewest (see
+`serving.distribution`). Workers end by themselves when the supervisor is gone: they watch a pipe
+whose other end only it holds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 from orchard.errors import TryAgain
+from serving.distribution import Distributor
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +50,9 @@ class Supervisor:
     """
 
     def __init__(self, host: str, port: int, processes: int) -> None:
-        self._socket = _listen(host, port)
-        self.port = int(self._socket.getsockname()[1])
+        listener = _listen(host, port)
+        self.port = int(listener.getsockname()[1])
+        self._distributor = Distributor(listener)
         self._life_read, self._life_write = os.pipe()
         self._state = Path(tempfile.mkdtemp(prefix="orchard-service-"))
         self._workers = [_Worker(number) for number in range(processes)]
@@ -64,7 +66,7 @@ class Supervisor:
             while not self._stopping:
                 for worker in self._workers:
                     self._care(worker)
-                time.sleep(_POLL_SECONDS)
+                self._distributor.serve(_POLL_SECONDS)
         finally:
             self._stop()
 
@@ -97,17 +99,17 @@ class Supervisor:
             self._start(worker)
 
     def _start(self, worker: _Worker) -> None:
-        listener = self._socket.fileno()
         command = [sys.executable, "-m", "serving.worker"]
-        command += ["--socket", str(listener), "--life", str(self._life_read)]
-        command += ["--state", str(self._state), "--number", str(worker.number)]
         worker.started = time.monotonic()
-        worker.process = subprocess.Popen(
-            command, pass_fds=(listener, self._life_read), stdin=subprocess.DEVNULL
-        )
+        with self._distributor.connect(worker.number) as link:
+            command += ["--link", str(link.fileno()), "--life", str(self._life_read)]
+            command += ["--state", str(self._state), "--number", str(worker.number)]
+            worker.process = subprocess.Popen(
+                command, pass_fds=(link.fileno(), self._life_read), stdin=subprocess.DEVNULL
+            )
 
     def _stop(self) -> None:
-        self._socket.close()
+        self._distributor.close()
         processes = [worker.process for worker in self._workers if worker.process is not None]
         for process in processes:
             process.terminate()
@@ -137,5 +139,4 @@ def _listen(host: str, port: int) -> socket.socket:
             value=f"{host}:{port}",
             way_out="Free the port, or set ORCHARD_SERVICE_PORT to another one",
         ) from error
-    listener.set_inheritable(True)
     return listener

@@ -19,28 +19,14 @@ from serving.log import set_up_log
 
 logger = logging.getLogger(__name__)
 
-_BACKLOG = 1024
 _GRACE_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 30
-
-
-class _Server(uvicorn.Server):
-    """Takes one connection at a time from the shared port, so that workers get equal shares.
-
-    The event loop accepts up to `backlog` connections at a wake-up; with 1, a sibling that is
-    idle takes the next. The kernel's own queue gets its length back right after.
-    """
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listener in sockets or []:
-            listener.listen(_BACKLOG)
 
 
 def main() -> int:
     """Serve until SIGTERM, or until the supervisor is gone. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="serving.worker")
-    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--link", type=int, required=True)
     parser.add_argument("--life", type=int, required=True)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--number", type=int, required=True)
@@ -54,6 +40,7 @@ def main() -> int:
 
     from orchard.tasks.base import Limits
     from serving.application import Service, create
+    from serving.connections import Server
     from serving.endpoints import Endpoints
     from serving.status import Status
 
@@ -64,7 +51,7 @@ def main() -> int:
     config = uvicorn.Config(
         create(service),
         loop="asyncio",
-        backlog=1,
+        ws="none",
         access_log=False,
         log_config=None,
         server_header=False,
@@ -72,12 +59,11 @@ def main() -> int:
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    server = _Server(config)
+    server = Server(config, socket.socket(fileno=given.link))
     _end_with_parent(given.life, server)
     endpoints.start()
     endpoints.looked.wait()  # a worker that knows no endpoint yet must not take requests
-    listener = socket.socket(fileno=given.socket)
-    asyncio.run(server.serve([listener]))
+    asyncio.run(server.serve())
     endpoints.stop()
     service.batcher.close()
     multiprocess.mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]

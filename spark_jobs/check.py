@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,8 +90,10 @@ def _check(check: Check, session: SparkSession) -> Document:
     counts = labelled.name_counts(labels, check.task)
     settled = sorted(check.parent["summary"]["labels"]) if check.parent else []
     names = canonical_names(counts, settled)
-    joined = labelled.join_labels(labels, files, check.task, names)
-    samples = gathered.merge(gathered.gather(verdicts, joined.by_path), parent, check.number)
+    occurring = _occurring(check, counts, names)
+    joined = labelled.join_labels(labels, files, check.task, names, occurring)
+    fresh = gathered.settle(gathered.gather(verdicts, joined.by_path), check.task, occurring)
+    samples = gathered.merge(fresh, parent, check.number)
     tables.write(samples, blobs, f"{check.work}/samples")
     samples = session.read.parquet(blobs.url(f"{check.work}/samples"))
     facts = _facts_of(samples)
@@ -98,7 +101,7 @@ def _check(check: Check, session: SparkSession) -> Document:
         "%s samples: %s new, %s copies of others, %s with two labels, %s without label",
         *(f"{facts[name]:,}" for name in ("samples", "new", "copies", "conflicts", "unlabelled")),
     )
-    kept = samples.filter("not conflict")
+    kept = samples.filter("kept")
     groups = (
         _groups(check, session, kept)
         if facts["new"]
@@ -110,8 +113,18 @@ def _check(check: Check, session: SparkSession) -> Document:
     late = [verdicts.filter("code is not null").select("path", "code", "reason")]
     late += [joined.refused] if joined.refused is not None else []
     late += [reported.conflicts_of(samples, verdicts)] if facts["conflicts"] else []
+    late += [reported.unusable_labels(samples, verdicts)] if facts["unusable"] else []
     tables.write(reported.refused_rows(early, late), blobs, f"{check.work}/version/refused")
     return _commit(check, session, facts, renamed_labels(counts, names))
+
+
+def _occurring(check: Check, counts: dict[str, int], names: dict[str, str]) -> dict[str, int]:
+    """How often each class occurs, in the version before and in this intake together."""
+    before = check.parent["summary"]["labels"] if check.parent else {}
+    found = Counter({name: sum(splits.values()) for name, splits in before.items()})
+    for spelling, count in counts.items():
+        found[names[spelling]] += count
+    return dict(found)
 
 
 def _parent_manifest(check: Check, session: SparkSession) -> DataFrame:
@@ -148,11 +161,12 @@ def _verdicts(
 
 def _facts_of(samples: DataFrame) -> dict[str, int]:
     """The numbers that decide how to go on."""
-    kept = ~F.col("conflict")
+    kept = F.col("kept")
     conditions = {
         "samples": kept,
         "new": kept & F.col("settled_split").isNull() & F.col("annotation").isNotNull(),
         "conflicts": F.col("conflict"),
+        "unusable": F.col("code").isNotNull(),
         "unlabelled": kept & F.col("annotation").isNull(),
         "relabelled": F.col("relabelled"),
         "test_hints": F.col("hint") == "test",
@@ -189,7 +203,7 @@ def _commit(
     check: Check, session: SparkSession, facts: dict[str, int], renamed: list[dict[str, object]]
 ) -> Document:
     step, blobs = check.step, check.step.blobs
-    counted_rows = census(tables.batches(blobs, f"{check.work}/version/manifest"))
+    counted_rows = census(tables.batches(blobs, f"{check.work}/version/manifest"), check.task)
     if check.parent is not None and counted_rows.version == check.parent["version"]:
         return check.parent
     found = summary.make(
@@ -200,7 +214,8 @@ def _commit(
         renamed=renamed,
         refused=tables.batches(blobs, f"{check.work}/version/refused"),
         near=reported.look_alikes(
-            tables.read(session, blobs, f"{check.work}/version/manifest", MANIFEST_SCHEMA)
+            tables.read(session, blobs, f"{check.work}/version/manifest", MANIFEST_SCHEMA),
+            one_label=check.task.label_kind == "class",
         ),
     )
     blobs.write_json(f"{check.work}/version/summary.json", found)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from orchard.checking import settling
+from orchard.tasks.base import Task
+from spark_jobs.tables import spark_schema
 
 SETTLED_SPLITS = ("train", "validation", "test", "left_out")
-_PLACE = ("path", "segment", "offset", "length", "width", "height", "fingerprint", "notices")
+_PLACE = (
+    *("path", "segment", "offset", "length", "width", "height", "orientation", "fingerprint"),
+    "notices",
+)
+_GIVEN = ("given_width", "given_height")
 _HINTS = ("train", "validation", "test")
 
 
@@ -18,7 +30,7 @@ def gather(verdicts: DataFrame, labels: DataFrame) -> DataFrame:
     """
     hint = F.coalesce(F.col("label_split"), F.col("split"))
     rank = F.array_position(F.array(*map(F.lit, _HINTS)), hint)
-    first = F.min(F.struct(*_PLACE)).alias("first")
+    first = F.min(F.struct(*_PLACE, *_GIVEN)).alias("first")
     grouped = (
         verdicts.filter("code is null")
         .join(labels, "path", "left")
@@ -45,7 +57,7 @@ def gather(verdicts: DataFrame, labels: DataFrame) -> DataFrame:
     )
     return grouped.select(
         "sample_id",
-        *(F.col(f"first.{name}").alias(name) for name in _PLACE),
+        *(F.col(f"first.{name}").alias(name) for name in (*_PLACE, *_GIVEN)),
         "copies",
         "verdicts",
         F.when(
@@ -54,19 +66,34 @@ def gather(verdicts: DataFrame, labels: DataFrame) -> DataFrame:
     )
 
 
+def settle(samples: DataFrame, task: Task, counts: Mapping[str, int]) -> DataFrame:
+    """Samples as `gather` gives them, with the columns of `settling.SETTLED_SCHEMA`.
+
+    `counts` is how often each class occurs, for the strata.
+    """
+
+    def settled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return settling.settled(batches, task, counts)
+
+    added = spark_schema(settling.SETTLED_SCHEMA)
+    return samples.mapInArrow(settled, StructType([*samples.schema.fields, *added.fields]))
+
+
 def merge(fresh: DataFrame, parent: DataFrame, number: int) -> DataFrame:
     """The samples of the next version: those of the intake and those of the version before.
 
-    Columns beyond the manifest's: hint, copies, conflict (two labels for one content),
-    relabelled, settled_split, settled_fold, settled_group (null for samples that have no place
-    yet), `verdicts`. Where both know a sample, its place stays and the newer label counts.
+    Columns beyond the manifest's: hint, copies, conflict (labels of one content that contradict
+    each other), code and reason (of a refused label), kept (whether it comes in), relabelled, settled_split, settled_fold, settled_group (null for samples that have no place
+    yet), `verdicts`. Where both know a sample, its place stays and the newer label counts, unless
+    it is refused.
     """
     before = parent.select(
         "sample_id", *(F.col(name).alias(f"old_{name}") for name in parent.columns[1:])
     )
     both = fresh.join(before, "sample_id", "full_outer")
-    conflict = F.coalesce(F.size("verdicts") > 1, F.lit(False))
-    given = F.when(F.size("verdicts") == 1, F.element_at("verdicts", 1))
+    conflict = F.coalesce("conflict", F.lit(False))
+    relabelled = F.coalesce(F.col("annotation") != F.col("old_annotation"), F.lit(False))
+    known = F.col("old_path").isNotNull()
     settled = F.col("old_split").isin(*SETTLED_SPLITS)
 
     def older(name: str) -> Column:
@@ -74,19 +101,23 @@ def merge(fresh: DataFrame, parent: DataFrame, number: int) -> DataFrame:
 
     return both.select(
         "sample_id",
-        *(older(name) for name in _PLACE),
-        F.coalesce(given["annotation"], "old_annotation").alias("annotation"),
-        F.coalesce(given["label"], "old_label", F.lit("")).alias("label"),
+        *(older(name) for name in _PLACE if name != "notices"),
+        F.when(relabelled, F.col("notices"))
+        .otherwise(F.coalesce("old_notices", "notices"))
+        .alias("notices"),
+        F.coalesce("annotation", "old_annotation").alias("annotation"),
+        F.coalesce("label", "old_label", F.lit("")).alias("label"),
         "hint",
         F.coalesce("copies", F.lit(0)).alias("copies"),
         conflict.alias("conflict"),
-        F.coalesce(
-            (given["annotation"] != F.col("old_annotation")) & ~conflict, F.lit(False)
-        ).alias("relabelled"),
+        "code",
+        "reason",
+        (~conflict & (F.col("code").isNull() | known)).alias("kept"),
+        relabelled.alias("relabelled"),
         F.when(settled, F.col("old_split")).alias("settled_split"),
         F.when(settled, F.col("old_fold")).alias("settled_fold"),
         F.when(settled, F.col("old_group")).alias("settled_group"),
         F.coalesce("old_version_added", F.lit(number)).cast("int").alias("version_added"),
-        F.col("old_path").isNotNull().alias("known"),
+        known.alias("known"),
         "verdicts",
     )

@@ -18,7 +18,7 @@ from spark_jobs.session import cores
 logger = logging.getLogger(__name__)
 
 MOST_FILES_A_TASK = 500
-_KEPT = ("segment", "offset", "length", "width", "height", "fingerprint", "notices")
+_KEPT = ("segment", "offset", "length", "width", "height", "orientation", "fingerprint", "notices")
 
 
 def judge_files(
@@ -55,7 +55,9 @@ def known_verdicts(files: DataFrame, parent: DataFrame) -> tuple[DataFrame, Data
     known = (
         files.select("path", "split", F.col("sha256").alias("sample_id"))
         .join(held, "sample_id")
-        .withColumns({"code": F.lit(None), "reason": F.lit(None)})
+        .withColumns(
+            {name: F.lit(None) for name in ("given_width", "given_height", "code", "reason")}
+        )
     )
     schema = tables.spark_schema(judging.VERDICT_SCHEMA)
     columns = [F.col(field.name).cast(field.dataType) for field in schema]

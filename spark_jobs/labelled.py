@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -53,15 +53,21 @@ def name_counts(labels: DataFrame, task: Task) -> dict[str, int]:
     return {row["name"]: row["count"] for row in counted}
 
 
-def join_labels(labels: DataFrame, files: DataFrame, task: Task, names: dict[str, str]) -> Labels:
+def join_labels(
+    labels: DataFrame,
+    files: DataFrame,
+    task: Task,
+    names: Mapping[str, str],
+    counts: Mapping[str, int],
+) -> Labels:
     """Labels with canonical names, each joined to the file that it means.
 
     A row means the file of exactly its path; else the one file of which its path is the end, or
-    whose path is the end of it.
+    whose path is the end of it. `counts` is how often each class occurs, for the strata.
     """
 
     def canonical(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return labelling.canonical_labels(batches, task, names)
+        return labelling.canonical_labels(batches, task, names, counts)
 
     named = labels.mapInArrow(canonical, spark_schema(labelling.LABEL_SCHEMA))
     paths = files.select("path")

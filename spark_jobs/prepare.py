@@ -28,6 +28,15 @@ from spark_jobs.session import cores, session_of
 logger = logging.getLogger(__name__)
 
 _MOST_PICTURES_A_TASK = 256
+_NOTHING = {
+    "pictures": 0,
+    "computed": 0,
+    "cached": 0,
+    "failed": 0,
+    "rows": 0,
+    "pictures_per_second": 0.0,
+    "compute_seconds": 0.0,
+}
 _USED_SPLITS = ("train", "validation")
 """The test split is evaluated from pixels."""
 
@@ -35,17 +44,23 @@ _USED_SPLITS = ("train", "validation")
 def body(step: Step) -> dict[str, Any]:
     """Compute what is missing; the facts say how much that was and how fast it went."""
     plan = step.blobs.read_json(keys.plan(step.owner, step.build_id))
-    recipes = features.recipes_of(plan, step.blobs)
+    task = task_of(plan["task"])
+    recipes = features.recipes_of(plan, task)
+    if not recipes:
+        return {**_NOTHING, "summary": "No branch works on features: nothing to prepare"}
     for recipe in recipes:
         logger.info("Features %s, views %s", recipe.feature_key, ", ".join(recipe.views))
     with session_of("prepare") as session:
-        return _prepare(step, session, plan, recipes)
+        return _prepare(step, session, plan, task, recipes)
 
 
 def _prepare(
-    step: Step, session: SparkSession, plan: dict[str, Any], recipes: Sequence[features.Recipe]
+    step: Step,
+    session: SparkSession,
+    plan: dict[str, Any],
+    task: Task,
+    recipes: Sequence[features.Recipe],
 ) -> dict[str, Any]:
-    task = task_of(plan["task"])
     version = keys.version(step.owner, plan["dataset"], plan["version"])
     manifest = tables.read(session, step.blobs, f"{version}/manifest", MANIFEST_SCHEMA)
     used = manifest.filter(F.col("split").isin(*_USED_SPLITS)).select(

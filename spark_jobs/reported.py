@@ -14,7 +14,10 @@ from orchard.checking.summary import CONFLICT, EXAMPLES
 
 def conflicts_of(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
     """Every file whose content carries two labels, with them."""
-    labels = F.array_join(F.transform("verdicts", lambda v: v["label"]), " and ")
+    named = F.array_distinct(F.transform("verdicts", lambda v: v["label"]))
+    labels = F.when(F.size(named) > 1, F.array_join(named, " and ")).otherwise(
+        F.concat(F.array_join(named, ""), F.lit(" in ways that contradict each other"))
+    )
     found = samples.filter("conflict").select("sample_id", labels.alias("labels"))
     return (
         verdicts.filter("code is null")
@@ -31,6 +34,13 @@ def conflicts_of(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
     )
 
 
+def unusable_labels(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
+    """Every file whose label the task refused: path, code, reason."""
+    found = samples.filter("code is not null").select("sample_id", "code", "reason")
+    files = verdicts.filter("code is null").select("path", "sample_id")
+    return files.join(found, "sample_id").select("path", "code", "reason")
+
+
 def refused_rows(early: DataFrame, late: Sequence[DataFrame]) -> DataFrame:
     """REFUSED_SCHEMA of all that did not come in, sorted by path, in one file.
 
@@ -42,8 +52,11 @@ def refused_rows(early: DataFrame, late: Sequence[DataFrame]) -> DataFrame:
     return early.unionByName(checked).repartition(1).sortWithinPartitions("path", "code")
 
 
-def look_alikes(manifest: DataFrame) -> dict[str, Any]:
-    """Groups of several members, and the first that hold more than one label or split."""
+def look_alikes(manifest: DataFrame, *, one_label: bool) -> dict[str, Any]:
+    """Groups of several members, and the first that hold more than one label or split.
+
+    `one_label` says that a sample has one label at most, so that two in a group are odd.
+    """
     measured = F.when(F.col("split").isin("train", "validation", "test"), F.col("split"))
     groups = (
         manifest.groupBy("group")
@@ -58,7 +71,9 @@ def look_alikes(manifest: DataFrame) -> dict[str, Any]:
     in_both = F.array_contains("splits", "test") & (F.size("splits") > 1)
     counts = groups.agg(F.count(F.lit(1)), F.count_if(in_both)).first() or (0, 0)
     across = (
-        groups.filter("size(labels) > 1").orderBy("group").limit(EXAMPLES) if counts[0] else None
+        groups.filter("size(labels) > 1").orderBy("group").limit(EXAMPLES)
+        if counts[0] and one_label
+        else None
     )
     left_out = manifest.filter("split = 'left_out'").orderBy("path").select("path").limit(EXAMPLES)
     return {

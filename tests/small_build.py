@@ -184,6 +184,7 @@ class SmallBuild:
                 "dataset": self.dataset,
                 "task": TASK,
                 "objective": "accuracy",
+                "figure": "accuracy",
                 "branches": list(branches),
                 "reasons": ["three sizes of one backbone fit the budget"],
             },
@@ -200,6 +201,7 @@ class SmallBuild:
                 "title": branch.title(),
                 "bundle": found.hash,
                 "parameters": 3_400_000,
+                "support": 100,
                 "validation": {"accuracy": 0.9, "log_loss": 0.3, "samples": 100},
                 **facts,
             },
@@ -218,7 +220,13 @@ class SmallBuild:
             scores = np.full(len(bundle.labels), (1 - sharp) / (len(bundle.labels) - 1))
             scores[int(((centres - mean) ** 2).sum(axis=1).argmin())] = sharp
             sample_id = hashlib.sha256(payload).hexdigest()
-            rows.append({"sample_id": sample_id, "truth": label, "scores": scores.tolist()})
+            rows.append(
+                {
+                    "sample_id": sample_id,
+                    "annotation": json.dumps(label),
+                    "answer": scores.tolist(),
+                }
+            )
         buffer = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(rows), buffer)
         trial = keys.trial(OWNER, self.build_id, branch)

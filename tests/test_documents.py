@@ -14,6 +14,7 @@ import pytest
 from orchard.checking.summary import CONFLICT
 from orchard.cli.main import parser
 from orchard.decode.refusal import CODES
+from orchard.decode.sound_refusal import SOUND_CODES
 from orchard.settings import REPOSITORY, Settings
 
 PAGES = sorted(
@@ -24,7 +25,7 @@ USERS = REPOSITORY / "docs" / "users.md"
 CODE = ("orchard", "operators", "spark_jobs", "trainers", "serving", "dags", "plugins", "examples")
 
 ROOTS = {"OrchardError", "AirflowException", "AirflowFailException", "AirflowSkipException"}
-REFUSALS_OF_FILES = {"PictureRefused"}
+REFUSALS_OF_FILES = {"PictureRefused", "SoundRefused"}
 """Raised for one file, with a code; the users' page lists the codes."""
 
 
@@ -285,15 +286,19 @@ def _text(node: ast.expr) -> str:
     return "…"
 
 
+_PLACES_OF_CODES = {"Refusal": 1, "Refused": 0, "Settled": 2, "UnusableLabel": 0, "UnusableXml": 0}
+
+
 def _codes() -> Iterator[str]:
     """Codes of the reasons why a file is refused."""
     yield from CODES
+    yield from SOUND_CODES
     yield CONFLICT
     for tree in _trees().values():
         for call in ast.walk(tree):
             if not isinstance(call, ast.Call):
                 continue
-            place = {"Refusal": 1, "Refused": 0, "UnusableLabel": 0}.get(_name(call.func))
+            place = _PLACES_OF_CODES.get(_name(call.func))
             if place is not None and len(call.args) > place:
                 code = call.args[place]
                 if isinstance(code, ast.Constant) and re.fullmatch("[a-z_]+", str(code.value)):

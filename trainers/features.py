@@ -19,6 +19,7 @@ from trainers.samples import parquet_files
 logger = logging.getLogger(__name__)
 
 ROWS_A_BATCH = 1024
+BYTES_A_BATCH = 32 * 2**20
 LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -48,6 +49,12 @@ class Features:
         return int(self.matrix.shape[2])
 
 
+def no_features(count: int, views: Sequence[str]) -> Features:
+    """What a branch that learns from the samples themselves gets: vectors of length 0."""
+    empty = np.empty((len(views), count, 0), np.float16)
+    return Features(empty, tuple(views), np.arange(count), {})
+
+
 def read_features(
     blobs: Blobs,
     owner: str,
@@ -72,11 +79,12 @@ def read_features(
     shape = (len(views), len(sample_ids), width)
     path = folder / "features.f16"
     matrix = np.memmap(path, np.float16, "w+", shape=shape)
+    at_once = max(1, min(ROWS_A_BATCH, BYTES_A_BATCH // (2 * width)))
     seen = np.zeros(shape[:2], bool)
     failures: dict[str, str] = {}
     for key in parquet_files(blobs, keys.features(owner, feature_key)):
         with blobs.open(key) as file:
-            for batch in parquet.ParquetFile(file).iter_batches(ROWS_A_BATCH):
+            for batch in parquet.ParquetFile(file).iter_batches(at_once):
                 ids = batch.column("sample_id").to_pylist()
                 kinds = batch.column("view").to_pylist()
                 failed = compute.is_null(batch.column("features")).to_pylist()
@@ -114,8 +122,8 @@ def read_features(
         kept = np.memmap(
             folder / "kept.f16", np.float16, "w+", shape=(len(views), len(rows), width)
         )
-        for start in range(0, len(rows), ROWS_A_BATCH):
-            part = rows[start : start + ROWS_A_BATCH]
+        for start in range(0, len(rows), at_once):
+            part = rows[start : start + at_once]
             kept[:, start : start + len(part)] = matrix[:, part]
         matrix = kept
         path.unlink()

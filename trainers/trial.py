@@ -28,8 +28,9 @@ from orchard import program, tracking
 from orchard.blobs import Blobs, keys
 from orchard.errors import BadInput
 from orchard.program import Step
+from orchard.tasks import task as task_of
 from trainers.engine import seed_everything, set_threads
-from trainers.features import Features, read_features
+from trainers.features import Features, no_features, read_features
 from trainers.result import TrialResult
 from trainers.samples import Samples, read_samples
 
@@ -102,6 +103,11 @@ def _data(
     samples = read_samples(
         step.blobs, step.owner, str(plan["dataset"]), str(plan["version"]), int(plan["folds"])
     )
+    if not branch["feature_key"]:
+        logger.info(
+            "%s: %d samples, learnt from themselves", branch["title"], len(samples.sample_ids)
+        )
+        return samples, no_features(len(samples.sample_ids), branch["views"])
     features = read_features(
         step.blobs,
         step.owner,
@@ -138,6 +144,7 @@ def _write_bundle(
         "data": {"dataset": plan["dataset"], "version": plan["version"]},
         "validation": result.validation,
         "objective": plan["objective"],
+        "figure": plan["figure"],
         "code_version": step.settings.code_version,
         "winner": {**result.winner, "branch": branch["key"], "seed": plan["seed"]},
     }
@@ -161,7 +168,8 @@ def _facts(
     stopped = sum(curve.stopped_early for curve in result.curves)
     size = sum(path.stat().st_size for path in bundle.folder.iterdir())
     reproducible = not result.stopped_by_clock
-    figure = result.validation[str(plan["objective"])]
+    figure = str(plan["figure"])
+    support = task_of(str(plan["task"])).support(result.answers, str(plan["objective"]))
     return {
         "branch": branch["key"],
         "title": branch["title"],
@@ -169,6 +177,7 @@ def _facts(
         "parameters": result.parameter_count,
         "megabytes": round(size / 1e6, 2),
         "validation": result.validation,
+        "support": support,
         "candidates": len(result.curves),
         "stopped_early": stopped,
         "stop_reason": best.reason,
@@ -178,7 +187,7 @@ def _facts(
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "seconds": round(seconds, 2),
         "summary": (
-            f"{branch['title']}: {plan['objective'].replace('_', ' ')} {figure:.3f} on validation, "
+            f"{branch['title']}: {figure.replace('_', ' ')} {result.validation[figure]:.3f} on validation, "
             f"{len(result.curves)} candidates, {stopped} stopped early, bundle {bundle.hash}"
             + ("" if reproducible else "; not reproducible, the clock stopped it")
         ),
@@ -199,18 +208,20 @@ def _leave(
     blobs.write_json(
         f"{base}/curves.json", {str(curve.candidate): curve.points for curve in result.curves}
     )
-    scores = result.scores
+    answers = result.answers
     table = pyarrow.table(
         {
-            "sample_id": pyarrow.array(scores.sample_ids, pyarrow.string()),
-            "truth": pyarrow.array(
-                [scores.labels[i] if i >= 0 else None for i in scores.truth], pyarrow.string()
+            "sample_id": pyarrow.array(answers.sample_ids, pyarrow.string()),
+            "annotation": pyarrow.array(
+                [json.dumps(truth, ensure_ascii=False) for truth in answers.truths],
+                pyarrow.string(),
             ),
-            "scores": pyarrow.array(
-                list(scores.scores.astype(np.float32)), pyarrow.list_(pyarrow.float32())
+            "answer": pyarrow.array(
+                [answer.astype(np.float32).reshape(-1) for answer in answers.answers],
+                pyarrow.list_(pyarrow.float32()),
             ),
         },
-        metadata={"labels": json.dumps(list(scores.labels), ensure_ascii=False)},
+        metadata={"labels": json.dumps(list(answers.labels), ensure_ascii=False)},
     )
     with blobs.writing(f"{base}/out_of_fold.parquet") as file:
         parquet.write_table(table, file, compression="zstd")

@@ -283,7 +283,7 @@ def main() -> None:
         deploy(root / "serving", "bench", [(name, 1)])
         graph = folder / name / "model.onnx"
         model = Model(bundles.read(folder / name, name))
-        expected = {each: model.scores([each])[0].tolist() for each in photos(4)}
+        expected = {each: model.answers([each])[0][0].tolist() for each in photos(4)}
         saved = root / "mlflow-model"
         save = [str(ENVIRONMENT / "python"), "-m", "bench.peers.mlflow_model", str(saved)]
         servers_environment = environment(root, graph, 1, given.workers)

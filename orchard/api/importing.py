@@ -64,7 +64,9 @@ def stage(source: Path, project: str, say: Say) -> Imported:
         digest.update(f"{name}\0{size}\0{changed}\n".encode())
     folder = settings().allowed_roots[0] / project / digest.hexdigest()[:16]
     goal = folder / resolved.name
-    if not goal.exists():
+    if goal.exists():
+        folder.touch()  # of use again: what is old is tidied away
+    else:
         say(f"Copying {len(listing):,} files, {total / 1e6:,.1f} MB")
         _copy(resolved, folder, say)
     return Imported(project, str(goal), len(listing), total)

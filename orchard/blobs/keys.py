@@ -16,14 +16,39 @@ def backbone_card(name: str) -> str:
     return f"{SHARED}/backbones/{name}.json"
 
 
+def backbones() -> str:
+    """Folder of all feature graphs and cards."""
+    return f"{SHARED}/backbones"
+
+
+def dataset(owner: str, dataset: str) -> str:
+    """Folder of a data set: segments/ and versions/."""
+    return f"{owner}/datasets/{dataset}"
+
+
+def segments(owner: str, dataset: str) -> str:
+    """Folder of a data set's segments."""
+    return f"{owner}/datasets/{dataset}/segments"
+
+
 def segment(owner: str, dataset: str, name: str) -> str:
     """A segment of a data set."""
     return f"{owner}/datasets/{dataset}/segments/{name}.bin"
 
 
+def versions(owner: str, dataset: str) -> str:
+    """Folder of a data set's versions."""
+    return f"{owner}/datasets/{dataset}/versions"
+
+
 def version(owner: str, dataset: str, version: str) -> str:
     """Folder of a data set version: manifest/, refused/, summary.json."""
     return f"{owner}/datasets/{dataset}/versions/{version}"
+
+
+def features_of(owner: str) -> str:
+    """Folder of all cached features of an owner."""
+    return f"{owner}/features"
 
 
 def features(owner: str, feature_key: str) -> str:
@@ -60,6 +85,11 @@ def trial(owner: str, build_id: str, branch: str) -> str:
 def evaluation(owner: str, build_id: str) -> str:
     """Folder of an evaluation: predictions/ (Parquet), report.html, report.json."""
     return f"{build(owner, build_id)}/evaluation"
+
+
+def bundles(owner: str) -> str:
+    """Folder of all bundles of an owner."""
+    return f"{owner}/bundles"
 
 
 def bundle(owner: str, bundle_hash: str) -> str:

@@ -6,7 +6,9 @@ import contextlib
 import json
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -15,6 +17,21 @@ import fsspec
 from orchard.errors import BadInput, NotFound, TryAgain
 
 _FORBIDDEN = set("\\\0*?[]")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file or folder in the store.
+
+    Attributes:
+        bytes: size of a file; 0 for a folder.
+        modified: when it was written last.
+    """
+
+    key: str
+    is_folder: bool
+    bytes: int
+    modified: datetime
 
 
 class Blobs:
@@ -99,6 +116,27 @@ class Blobs:
             return []
         leaves = (str(name).rstrip("/").rsplit("/", 1)[1] for name in names)
         return sorted(f"{prefix}/{leaf}" for leaf in leaves if not leaf.endswith(".tmp"))
+
+    def entries(self, prefix: str) -> Sequence[Stored]:
+        """What lies directly below a folder, sorted, also what is not complete; [] where absent."""
+        try:
+            found = self._filesystem.ls(self._path(prefix), detail=True)
+        except FileNotFoundError:
+            return []
+        return sorted((_stored(prefix, each) for each in found), key=lambda each: each.key)
+
+    def weigh(self, key: str) -> Stored:
+        """A file or folder with the size of all below it and the time of its newest change.
+
+        Raises NotFound.
+        """
+        with self._translated(key):
+            one = _stored(key.rpartition("/")[0], self._filesystem.info(self._path(key)))
+        if not one.is_folder:
+            return one
+        below = [self.weigh(each.key) for each in self.entries(key)]
+        newest = max((one.modified, *(each.modified for each in below)))
+        return Stored(key, True, sum(each.bytes for each in below), newest)
 
     def delete(self, key: str) -> None:
         """Remove a file or a folder with all below it; nothing happens where it is absent."""
@@ -186,3 +224,20 @@ class Blobs:
                 value=self.root,
                 way_out="See whether the disk is full or the store is away, then try again",
             ) from error
+
+
+def _stored(prefix: str, info: Mapping[str, Any]) -> Stored:
+    leaf = str(info["name"]).rstrip("/").rsplit("/", 1)[1]
+    is_folder = info["type"] == "directory"
+    size = 0 if is_folder else int(info.get("size") or 0)
+    return Stored(f"{prefix}/{leaf}", is_folder, size, _time(info))
+
+
+def _time(info: Mapping[str, Any]) -> datetime:
+    """File systems tell it as seconds or as a time, with or without a zone; now where they do not."""
+    told = info.get("mtime", info.get("created"))
+    if isinstance(told, int | float):
+        return datetime.fromtimestamp(told, UTC)
+    if isinstance(told, datetime):
+        return told if told.tzinfo else told.replace(tzinfo=UTC)
+    return datetime.now(UTC)

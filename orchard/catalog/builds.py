@@ -61,6 +61,13 @@ def set_fields(documents: Documents, owner: str, build_id: str, **fields: Any) -
         documents.builds.update_one({"_id": build_id, "owner": owner}, {"$set": fields})
 
 
+def of_project(documents: Documents, owner: str, project: str) -> list[Document]:
+    """All builds of a project, youngest first."""
+    with translated():
+        found = documents.builds.find({"owner": owner, "project": project})
+        return sorted(found, key=lambda build: (build["created"], str(build["_id"])), reverse=True)
+
+
 def newest(documents: Documents, owner: str, project: str) -> Document | None:
     """The youngest build of a project that was published, or else the youngest of all."""
     with translated():

@@ -34,6 +34,12 @@ def pending(documents: Documents, owner: str, project: str) -> list[Document]:
         return sorted(found, key=lambda change: (change["created"], str(change["_id"])))
 
 
+def pending_of_all(documents: Documents) -> list[Document]:
+    """The same of all projects of all owners."""
+    with translated():
+        return list(documents.changes.find({"version": None}).sort("_id", 1))
+
+
 def settle(documents: Documents, owner: str, change_ids: list[str], version: str) -> None:
     """Note which version holds these changes."""
     with translated():

@@ -71,6 +71,19 @@ def get_version(documents: Documents, owner: str, dataset: str, version: str) ->
     return found
 
 
+def versions(documents: Documents, owner: str, dataset: str) -> list[Document]:
+    """The documents of all versions of a data set, oldest first."""
+    with translated():
+        found = list(documents.versions.find({"owner": owner, "dataset": dataset}))
+    return sorted(found, key=lambda version: (version["created"], str(version["_id"])))
+
+
+def forget_version(documents: Documents, owner: str, dataset: str, version: str) -> None:
+    """Remove the document of a version, which nobody sees from then on."""
+    with translated():
+        documents.versions.delete_one({"_id": f"{owner}/{dataset}/{version}", "owner": owner})
+
+
 def newest_version(documents: Documents, owner: str, dataset: str) -> Document | None:
     """The document of the newest version, or None where nothing was committed yet."""
     with translated():

@@ -31,6 +31,12 @@ def get(documents: Documents, owner: str, endpoint: str) -> Document:
     return found
 
 
+def of_project(documents: Documents, owner: str, project: str) -> list[Document]:
+    """The deployments of all endpoints of a project."""
+    with translated():
+        return list(documents.deployments.find({"owner": owner, "project": project}).sort("_id", 1))
+
+
 def switch(
     documents: Documents,
     owner: str,

@@ -49,3 +49,9 @@ def acquire(
             {"_id": key, "dag_id": holder["dag_id"], "run_id": holder["run_id"]}, mine
         )
         return None if taken is not None else documents.leases.find_one({"_id": key}) or mine
+
+
+def holder(documents: Documents, owner: str, project: str) -> Document | None:
+    """The lease of a project as it is now, or None."""
+    with translated():
+        return documents.leases.find_one({"_id": f"{owner}/{project}"})

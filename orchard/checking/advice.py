@@ -11,7 +11,6 @@ WANTED_PER_CLASS = 20
 LEAST_TO_TRAIN = 5
 """Training samples without which a class cannot be learnt at all."""
 
-LEAST_CLASSES = 2
 IMBALANCE = 10
 """A class with this many times the samples of another is told."""
 
@@ -30,13 +29,14 @@ class Advice:
         return not self.reasons
 
 
-def advise(labels: Mapping[str, Mapping[str, int]], sample_word: str) -> Advice:
-    """Judge the counts of a version: label → split → number of samples."""
+def advise(labels: Mapping[str, Mapping[str, int]], sample_word: str, least_classes: int) -> Advice:
+    """Judge the counts of a version: label → split → number of samples that hold it."""
     found = Advice()
-    if len(labels) < LEAST_CLASSES:
+    if len(labels) < least_classes:
         named = "".join(f" (only `{name}`)" for name in labels)
         found.reasons.append(
-            f"At least {LEAST_CLASSES} classes with {sample_word}s are needed, "
+            f"At least {least_classes} class{'es' if least_classes > 1 else ''} with "
+            f"{sample_word}s {'are' if least_classes > 1 else 'is'} needed, "
             f"there {'is 1' if labels else 'are none'}{named}"
         )
     totals = {name: sum(splits.values()) for name, splits in labels.items()}

@@ -23,11 +23,17 @@ VERDICT_SCHEMA = pa.schema(
         ("height", pa.int32()),
         ("fingerprint", pa.binary()),
         ("notices", pa.list_(pa.string())),
+        ("given_width", pa.int32()),
+        ("given_height", pa.int32()),
+        ("orientation", pa.int32()),
         ("code", pa.string()),
         ("reason", pa.string()),
     ]
 )
-"""One row a file; `code` and `reason` are null where it was accepted."""
+"""One row a file; `code` and `reason` are null where it was accepted.
+
+`given_width`, `given_height` and `orientation` say what the file was before the judge turned or
+scaled it; null: as it is stored."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,12 @@ def _judge_one(
         fingerprint=verdict.fingerprint,
         notices=list(verdict.notices),
     )
+    if verdict.given is not None:
+        row.update(
+            given_width=verdict.given.width,
+            given_height=verdict.given.height,
+            orientation=verdict.given.orientation,
+        )
     if verdict.changed:
         return [_placed(held, reference) for held, reference in writer.add(verdict.payload, row)]
     row.update(

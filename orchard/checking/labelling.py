@@ -43,14 +43,20 @@ def names_in(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Recor
 
 
 def canonical_labels(
-    batches: Iterable[pa.RecordBatch], task: Task, names: Mapping[str, str]
+    batches: Iterable[pa.RecordBatch],
+    task: Task,
+    names: Mapping[str, str],
+    counts: Mapping[str, int],
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of labels → LABEL_SCHEMA with canonical names; rows that name no class are left out."""
+    """Rows of labels → LABEL_SCHEMA with canonical names; rows without a label are left out.
+
+    `label` is the stratum of the row's annotation; `counts` is how often each class occurs.
+    """
 
     @lru_cache(maxsize=4096)
     def canonical(annotation: str) -> tuple[str, str]:
         value = task.renamed(json.loads(annotation), names)
-        return text_of(value), next(iter(task.labels_of(value)), "")
+        return text_of(value), task.stratum(value, counts)
 
     for batch in batches:
         rows = [

@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from orchard.tasks.base import Task
+
 MANIFEST_SCHEMA = pa.schema(
     [
         ("sample_id", pa.string()),
@@ -27,6 +29,7 @@ MANIFEST_SCHEMA = pa.schema(
         ("group", pa.string()),
         ("width", pa.int32()),
         ("height", pa.int32()),
+        ("orientation", pa.int32()),
         ("fingerprint", pa.binary()),
         ("version_added", pa.int32()),
         ("notices", pa.list_(pa.string())),
@@ -38,6 +41,7 @@ REFUSED_SCHEMA = pa.schema(
 _HASHED = ("sample_id", "path", "annotation", "split", "fold", "group")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_NOTICES = 200
+_MOST_KNOWN = 4096
 
 
 @dataclass
@@ -46,17 +50,24 @@ class Census:
 
     The hash covers what a model can depend on (content, annotation, split, fold, group) and the
     path; not where the bytes lie, which depends on how many workers packed them.
+
+    `labels` counts the samples that hold a class; `objects` what is labelled with it, which are more
+    where a sample has several.
     """
 
+    task: Task
     samples: int = 0
     bytes: int = 0
-    cells: Counter[tuple[str, str]] = field(default_factory=Counter)
+    splits: Counter[str] = field(default_factory=Counter)
     widths: Counter[int] = field(default_factory=Counter)
     heights: Counter[int] = field(default_factory=Counter)
     notices: Counter[str] = field(default_factory=Counter)
     added: Counter[int] = field(default_factory=Counter)
     _digest: Any = field(default_factory=hashlib.sha256, repr=False)
     _last: str = ""
+    _holding: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
+    _objects: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
+    _known: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count a batch of manifest rows. Raises ValueError where sample ids are not ascending."""
@@ -72,8 +83,12 @@ class Census:
             self._digest.update(b"\n")
         self.samples += batch.num_rows
         self.bytes += pc.sum(batch.column("length")).as_py()
-        labels, splits = (batch.column(name).to_pylist() for name in ("label", "split"))
-        self.cells.update(zip(labels, splits, strict=True))
+        annotations, splits = columns[_HASHED.index("annotation")], columns[_HASHED.index("split")]
+        self.splits.update(splits)
+        for annotation, split in zip(annotations, splits, strict=True):
+            names = self._names_of(annotation)
+            self._objects.update((name, split) for name in names)
+            self._holding.update((name, split) for name in set(names))
         self.widths.update(batch.column("width").to_pylist())
         self.heights.update(batch.column("height").to_pylist())
         self.added.update(batch.column("version_added").to_pylist())
@@ -91,18 +106,22 @@ class Census:
     @property
     def labels(self) -> dict[str, dict[str, int]]:
         """label → {"train", "validation", "test"} → count, labels sorted."""
-        names = sorted({label for label, split in self.cells if label})
-        return {
-            name: {split: self.cells[name, split] for split in ("train", "validation", "test")}
-            for name in names
-        }
+        return _by_name(self._holding)
 
     @property
-    def splits(self) -> dict[str, int]:
-        counts: Counter[str] = Counter()
-        for (_, split), count in self.cells.items():
-            counts[split] += count
-        return dict(sorted(counts.items()))
+    def objects(self) -> dict[str, dict[str, int]]:
+        """As `labels`, with the number of objects."""
+        return _by_name(self._objects)
+
+    def _names_of(self, annotation: str | None) -> tuple[str, ...]:
+        if annotation is None:
+            return ()
+        names = self._known.get(annotation)
+        if names is None:
+            names = self.task.labels_of(json.loads(annotation))
+            if len(self._known) < _MOST_KNOWN:
+                self._known[annotation] = names
+        return names
 
     @property
     def sizes(self) -> dict[str, list[int]]:
@@ -117,12 +136,19 @@ class Census:
         }
 
 
-def census(batches: Iterable[pa.RecordBatch]) -> Census:
+def census(batches: Iterable[pa.RecordBatch], task: Task) -> Census:
     """The census of a manifest whose batches come in the order of sample ids."""
-    found = Census()
+    found = Census(task)
     for batch in batches:
         found.add(batch)
     return found
+
+
+def _by_name(cells: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    return {
+        name: {split: cells[name, split] for split in ("train", "validation", "test")}
+        for name in sorted({name for name, _ in cells})
+    }
 
 
 def _median(counts: Counter[int]) -> int:

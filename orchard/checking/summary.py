@@ -50,7 +50,7 @@ def make(
                 {"path": row["path"], "reason": row["reason"]}
                 for row in named[: EXAMPLES - len(conflicts)]
             ]
-    verdict = advise(found.labels, task.sample_word)
+    verdict = advise(found.labels, task.sample_word, task.least_classes)
     advice = list(verdict.advice)
     if number_left_out := found.splits.get("left_out", 0):
         advice.append(
@@ -62,13 +62,15 @@ def make(
             f"{near['across_splits']} groups of look-alikes are in the test split and in another, "
             "as the source divides them; figures will look better than they are"
         )
+    objects = found.objects
     return {
         "task": task.name,
         "number": number,
         "samples": found.samples,
         "bytes": found.bytes,
         "labels": found.labels,
-        "splits": found.splits,
+        **({"objects": objects} if objects != found.labels else {}),
+        "splits": dict(sorted(found.splits.items())),
         "sizes": found.sizes,
         "added": found.added[number],
         "refused": dict(sorted(codes.items())),

@@ -107,7 +107,9 @@ def predict(given: Given) -> Any:
 
     prediction = predicting.predict(given.endpoint, Path(given.sample))
     for result in prediction.answer["results"]:
-        _say(given)(f"{result['score']:.4f}  {result['name']}")
+        place = result.get("location")
+        where = "  at " + ", ".join(f"{k} {v}" for k, v in place.items()) if place else ""
+        _say(given)(f"{result['score']:.4f}  {result['name']}{where}")
     _say(given)(f"Ask again:\n  {prediction.curl}")
     return {"answer": prediction.answer, "curl": prediction.curl}
 

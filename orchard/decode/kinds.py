@@ -106,7 +106,7 @@ def refusal_of(payload: bytes) -> PictureRefused:
             f"The file holds {len(payload):,} zero bytes and no picture",
             way_out="The copy broke off or the disk failed; copy it again from its source",
         )
-    other = _other_kind(payload[:64])
+    other = other_kind(payload[:64])
     if other is not None:
         code = "unsupported_format" if "picture" in other or "Photoshop" in other else None
         return PictureRefused(
@@ -114,7 +114,7 @@ def refusal_of(payload: bytes) -> PictureRefused:
             f"This is {other} ({len(payload):,} bytes) and not a picture that can be read",
             way_out=_ADVICE,
         )
-    text = _as_text(payload[:4096])
+    text = as_text(payload[:4096])
     if text is not None:
         return _refusal_of_text(text, len(payload))
     return PictureRefused(
@@ -144,7 +144,8 @@ def _container_format(head: bytes) -> str | None:
     return None
 
 
-def _other_kind(head: bytes) -> str | None:
+def other_kind(head: bytes) -> str | None:
+    """What a person would call bytes that are no picture, by their first 64; None: unknown."""
     if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
         return "a sound recording (WAV)"
     if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
@@ -161,7 +162,7 @@ def _other_kind(head: bytes) -> str | None:
     return None
 
 
-def _as_text(head: bytes) -> str | None:
+def as_text(head: bytes) -> str | None:
     """The bytes as text, or None where they hold what no text holds."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head[: len(head) // 2 * 2].decode("utf-16", errors="replace")

@@ -63,6 +63,7 @@ class PictureFacts:
         mode: Pillow's name of the stored pixels (RGB, CMYK, P, …).
         frames: pictures in the file; only the first is read.
         notices: sentences about what was done.
+        orientation: EXIF orientation from which the picture was turned upright, 1 to 8.
     """
 
     format: str
@@ -71,6 +72,7 @@ class PictureFacts:
     mode: str
     frames: int
     notices: tuple[str, ...]
+    orientation: int = 1
 
 
 def decode_picture(payload: bytes, maximum_pixels: int = MAXIMUM_PIXELS) -> NDArray[np.uint8]:
@@ -102,7 +104,8 @@ def decode_image(
     if frames > 1:
         notices += (f"The file holds {frames} pictures; the first one was taken.",)
     name = "JPEG" if source.format in ("JPEG", "MPO") else str(source.format)
-    facts = PictureFacts(name, image.width, image.height, source.mode, frames, notices)
+    turned = _orientation(source)
+    facts = PictureFacts(name, image.width, image.height, source.mode, frames, notices, turned)
     return image, facts
 
 

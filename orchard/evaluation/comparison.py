@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from orchard.errors import BadInput
-from orchard.tasks.base import Scores, Task
+from orchard.tasks.base import Answers, Task
 
 
-def compare(task: Task, challenger: Scores, champion: Scores) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Side:
+    """A model in a comparison: its answers and its bundle's card."""
+
+    answers: Answers
+    card: Mapping[str, Any]
+
+
+def compare(task: Task, challenger: Side, champion: Side) -> dict[str, Any]:
     """Both models' figures on their common ground.
 
-    The common ground are samples whose true class both models know. Rows of both must be of the
-    same samples in the same order.
+    The common ground are samples of whose true classes both models know all. Answers of both must
+    be of the same samples in the same order.
 
     Returns:
         common_samples, all_samples, only_challenger (labels), only_champion (labels), challenger
@@ -23,33 +31,46 @@ def compare(task: Task, challenger: Scores, champion: Scores) -> dict[str, Any]:
         only the challenger has right), lost (only the champion), p_value (exact McNemar test: how
         likely a difference this large is if both are equally good).
     """
-    if len(challenger.truth) != len(champion.truth):
+    one, other = challenger.answers, champion.answers
+    if len(one.truths) != len(other.truths):
         raise BadInput(
             "Two models were asked about different samples",
-            value=f"{len(challenger.truth)} and {len(champion.truth)}",
+            value=f"{len(one.truths)} and {len(other.truths)}",
         )
-    common = (challenger.truth >= 0) & (champion.truth >= 0)
-    both = _at(challenger, common), _at(champion, common)
+    common = [
+        row
+        for row, truth in enumerate(one.truths)
+        if task.knows(truth, one.labels) and task.knows(truth, other.labels)
+    ]
     result: dict[str, Any] = {
-        "common_samples": int(common.sum()),
-        "all_samples": len(common),
-        "only_challenger": sorted(set(challenger.labels) - set(champion.labels)),
-        "only_champion": sorted(set(champion.labels) - set(challenger.labels)),
+        "common_samples": len(common),
+        "all_samples": len(one.truths),
+        "only_challenger": sorted(set(one.labels) - set(other.labels)),
+        "only_champion": sorted(set(other.labels) - set(one.labels)),
         "challenger": None,
         "champion": None,
         "gained": 0,
         "lost": 0,
         "p_value": 1.0,
     }
-    if not common.any():
+    if not common:
         return result
-    rights = [one.scores.argmax(axis=1) == one.truth for one in both]
-    gained = int((rights[0] & ~rights[1]).sum())
-    lost = int((rights[1] & ~rights[0]).sum())
+    figures, rights = [], []
+    for side in (challenger, champion):
+        answers = side.answers.take(common)
+        figures.append(task.metrics(answers, side.card))
+        rights.append(
+            [
+                task.verdict(answer, truth, side.card).right
+                for answer, truth in zip(answers.answers, answers.truths, strict=True)
+            ]
+        )
+    gained = sum(new and not old for new, old in zip(*rights, strict=True))
+    lost = sum(old and not new for new, old in zip(*rights, strict=True))
     return {
         **result,
-        "challenger": task.metrics(both[0]),
-        "champion": task.metrics(both[1]),
+        "challenger": figures[0],
+        "champion": figures[1],
         "gained": gained,
         "lost": lost,
         "p_value": mcnemar(gained, lost),
@@ -68,7 +89,3 @@ def mcnemar(gained: int, lost: int) -> float:
     ]
     tail = sum(math.exp(value - count * math.log(2)) for value in logs)
     return min(1.0, 2 * tail)
-
-
-def _at(scores: Scores, where: Any) -> Scores:
-    return Scores(scores.labels, np.ascontiguousarray(scores.scores[where]), scores.truth[where])

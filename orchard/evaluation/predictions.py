@@ -1,8 +1,9 @@
-"""Reads predictions back: figures need truth and scores only, bad cases the rest of few rows."""
+"""Reads predictions back: figures need truth and answer only, bad cases the rest of few rows."""
 
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 
 from orchard.blobs import Blobs
 from orchard.errors import BadInput
-from orchard.tasks.base import Scores
+from orchard.tasks.base import Answers, Task
 
 Row = dict[str, Any]
 
@@ -37,34 +38,36 @@ def batches(
                 yield from parquet.iter_batches(batch_size=size, columns=list(columns))
 
 
-def load_scores(blobs: Blobs, folder: str, bundle: str, labels: Sequence[str]) -> Scores:
-    """Scores of one bundle over all samples it answered, in the order of the folder.
+def load_answers(
+    blobs: Blobs, folder: str, bundle: str, task: Task, labels: Sequence[str]
+) -> Answers:
+    """Answers of one bundle to all samples it could read, in the order of the folder.
 
-    Memory: 4·(K + 2) bytes a sample.
+    Memory: about 200 bytes a sample, and 4 for each number of its answer.
 
     Raises:
         BadInput: the bundle answered no sample.
     """
-    index = {label: number for number, label in enumerate(labels)}
-    scores: list[Any] = []
-    truth: list[Any] = []
-    for batch in batches(blobs, folder, ("bundle", "truth", "scores")):
-        own = batch.filter(pc.and_(pc.equal(batch["bundle"], bundle), pc.is_valid(batch["scores"])))
+    answers: list[Any] = []
+    truths: list[Any] = []
+    for batch in batches(blobs, folder, ("bundle", "annotation", "answer")):
+        own = batch.filter(pc.and_(pc.equal(batch["bundle"], bundle), pc.is_valid(batch["answer"])))
         if own.num_rows:
-            flat = own["scores"].flatten().to_numpy(zero_copy_only=False)
-            scores.append(flat.astype(np.float32).reshape(own.num_rows, len(labels)))
-            truth.append(_indices(own["truth"], index))
-    if not scores:
+            flat = own["answer"].flatten().to_numpy(zero_copy_only=False).astype(np.float32)
+            ends = np.cumsum(pc.list_value_length(own["answer"]).to_numpy(zero_copy_only=False))
+            answers += [task.unflattened(part, labels) for part in np.split(flat, ends[:-1])]
+            truths += [json.loads(text) for text in own["annotation"].to_pylist()]
+    if not answers:
         raise BadInput(
             "No test sample could be read",
             value=bundle,
             way_out="Look at the reasons in the log of this step, then check the data again",
         )
-    return Scores(tuple(labels), np.concatenate(scores), np.concatenate(truth))
+    return Answers(tuple(labels), answers, truths)
 
 
 def rows_at(blobs: Blobs, folder: str, bundle: str, positions: set[int]) -> dict[int, Row]:
-    """Where a few samples lie, by their row in what `load_scores` gives."""
+    """Where a few samples lie, by their row in what `load_answers` gives."""
     columns = ("sample_id", "path", "segment", "offset", "length", "bundle", "failure")
     found: dict[int, Row] = {}
     start = 0
@@ -80,18 +83,17 @@ def rows_at(blobs: Blobs, folder: str, bundle: str, positions: set[int]) -> dict
 
 
 def mistakes(blobs: Blobs, folder: str, bundle: str, most: int) -> list[Row]:
-    """The most confident wrong answers, most confident first: rows without `scores`.
+    """The worst wrong answers, the worst first, as rows.
 
     Only `most` rows are held at once.
     """
     columns = (
-        "sample_id", "path", "segment", "offset", "length", "truth", "label", "confidence", "bundle"
+        "sample_id", "path", "segment", "offset", "length", "annotation", "right", "truth", "label",
+        "confidence", "answer", "bundle",
     )  # fmt: skip
     worst: list[tuple[float, str, Row]] = []
     for batch in batches(blobs, folder, columns):
-        wrong = pc.and_(
-            pc.equal(batch["bundle"], bundle), pc.not_equal(batch["truth"], batch["label"])
-        )
+        wrong = pc.and_(pc.equal(batch["bundle"], bundle), pc.invert(batch["right"]))
         for row in batch.filter(wrong).to_pylist():
             # Of equal confidence the lower id counts as more confident; its digits are reversed in
             # order so that the heap's smallest entry is the one to drop.
@@ -117,10 +119,12 @@ def failures(blobs: Blobs, folder: str, bundle: str, most: int = 20) -> Failures
     return Failures(count, tuple(examples))
 
 
-def _indices(truth: pa.Array, index: dict[str, int]) -> Any:
-    known = pa.array(list(index), pa.string())
-    found = pc.index_in(truth, value_set=known)
-    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+def wrong_count(blobs: Blobs, folder: str, bundle: str) -> int:
+    """How many samples a bundle answered wrongly."""
+    return sum(
+        batch.filter(pc.and_(pc.equal(batch["bundle"], bundle), pc.invert(batch["right"]))).num_rows
+        for batch in batches(blobs, folder, ("bundle", "right"))
+    )
 
 
 def _reversed(digits: str) -> str:

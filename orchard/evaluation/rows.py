@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -19,7 +19,7 @@ from orchard.tasks import Task
 from orchard.tasks import task as task_of
 from orchard.tasks.base import JUDGED
 
-MANIFEST_COLUMNS = ("sample_id", "path", "segment", "offset", "length", "label")
+MANIFEST_COLUMNS = ("sample_id", "path", "segment", "offset", "length", "annotation")
 SCHEMA = pa.schema(
     [
         ("sample_id", pa.string()),
@@ -27,17 +27,23 @@ SCHEMA = pa.schema(
         ("segment", pa.string()),
         ("offset", pa.int64()),
         ("length", pa.int64()),
+        ("annotation", pa.string()),
+        ("right", pa.bool_()),
         ("truth", pa.string()),
         ("label", pa.string()),
         ("confidence", pa.float32()),
-        ("scores", pa.list_(pa.float32())),
+        ("answer", pa.list_(pa.float32())),
         ("bundle", pa.string()),
         ("failure", pa.string()),
     ]
 )
+"""A sample and bundle a row: `annotation` is the truth as JSON, `answer` the task's answer in C order;
+`right`, `truth`, `label` (what was said) and `confidence` are the task's verdict. A sample that could
+not be read has only its `failure`."""
 SPARK_SCHEMA = (
-    "sample_id string, path string, segment string, offset bigint, length bigint, truth string, "
-    "label string, confidence float, scores array<float>, bundle string, failure string"
+    "sample_id string, path string, segment string, offset bigint, length bigint, "
+    "annotation string, right boolean, truth string, label string, confidence float, "
+    "answer array<float>, bundle string, failure string"
 )
 _AT_ONCE = 8
 
@@ -66,7 +72,7 @@ def predict(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `MANIFEST_COLUMNS` → rows of `SCHEMA`, one a sample and bundle.
 
-    A sample that cannot be read or decoded becomes a row with `failure` and without scores. At most
+    A sample that cannot be read or decoded becomes a row with `failure` and without answer. At most
     8 decoded samples are held at once. `count` is told how many samples are done.
     """
     blobs = Blobs(evaluated.blobs_root)
@@ -87,7 +93,7 @@ def predict(
 def _rows_of(
     samples: Sequence[Row], reader: SegmentReader, chosen: Task, models: Sequence[Model]
 ) -> list[Row]:
-    decoded: list[NDArray[np.uint8]] = []
+    decoded: list[NDArray[Any]] = []
     readable: list[Row] = []
     failed: list[tuple[Row, str]] = []
     for sample in samples:
@@ -99,33 +105,19 @@ def _rows_of(
             failed.append((sample, str(error)))
     rows = []
     for model in models:
-        labels, name = model.bundle.labels, model.bundle.hash
-        for sample, scores in zip(readable, model.scores_of_decoded(decoded), strict=True):
-            best = int(scores.argmax())
-            rows.append(
-                _row(sample, name, labels[best], float(scores[best]), scores.tolist(), None)
-            )
-        rows += [_row(sample, name, None, None, None, reason) for sample, reason in failed]
+        card, name = model.bundle.card, model.bundle.hash
+        for sample, answer in zip(readable, model.answers_of_decoded(decoded), strict=True):
+            verdict = chosen.verdict(answer, json.loads(sample["annotation"]), card)
+            row = {**_EMPTY, **sample, "bundle": name, "answer": answer.reshape(-1).tolist()}
+            row |= {"right": verdict.right, "truth": verdict.truth, "label": verdict.said}
+            rows.append({**row, "confidence": verdict.confidence})
+        rows += [
+            {**_EMPTY, **sample, "bundle": name, "failure": reason} for sample, reason in failed
+        ]
     return rows
 
 
-def _row(
-    sample: Row,
-    bundle: str,
-    label: str | None,
-    confidence: float | None,
-    scores: list[float] | None,
-    failure: str | None,
-) -> Row:
-    return {
-        **{name: sample[name] for name in ("sample_id", "path", "segment", "offset", "length")},
-        "truth": sample["label"],
-        "label": label,
-        "confidence": confidence,
-        "scores": scores,
-        "bundle": bundle,
-        "failure": failure,
-    }
+_EMPTY: Row = dict.fromkeys(SCHEMA.names)
 
 
 @lru_cache(maxsize=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from orchard.blobs import Blobs
 from orchard.errors import NotFound
 from orchard.evaluation import predictions
-from orchard.tasks.base import Scores
+from orchard.tasks.base import Answers, Scores, Task
 
 logger = logging.getLogger(__name__)
 
@@ -78,30 +79,27 @@ def find(scores: Scores) -> list[Suspicious]:
     return result
 
 
-def out_of_fold(blobs: Blobs, key: str, labels: Sequence[str]) -> Scores | None:
-    """Scores of training samples by models that had not seen them; None where the trial left none.
+def out_of_fold(blobs: Blobs, key: str, task: Task, labels: Sequence[str]) -> Answers | None:
+    """Answers to training samples by models that had not seen them; None where the trial left none.
 
-    The file has the columns sample_id, truth (label) and scores (list, in the order of `labels`).
+    The file has the columns sample_id, annotation (JSON) and answer (list, in the order of `labels`).
     """
     import pyarrow.parquet as pq
 
-    index = {label: number for number, label in enumerate(labels)}
     try:
         with blobs.open(key) as file, pq.ParquetFile(file) as parquet:
-            table = parquet.read(columns=["sample_id", "truth", "scores"])
+            table = parquet.read(columns=["sample_id", "annotation", "answer"])
     except NotFound:
         return None
-    table = table.filter(pc.is_valid(table["scores"]))
+    table = table.filter(pc.is_valid(table["answer"]))
     if table.num_rows == 0:
         return None
-    flat = table["scores"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    truth = np.asarray([index.get(value, -1) for value in table["truth"].to_pylist()])
-    return Scores(
-        tuple(labels),
-        flat.astype(np.float32).reshape(table.num_rows, len(labels)),
-        truth.astype(np.int64),
-        tuple(table["sample_id"].to_pylist()),
-    )
+    answers = [
+        task.unflattened(np.asarray(flat, np.float32), labels)
+        for flat in table["answer"].to_pylist()
+    ]
+    truths = [json.loads(text) for text in table["annotation"].to_pylist()]
+    return Answers(tuple(labels), answers, truths, tuple(table["sample_id"].to_pylist()))
 
 
 def places(blobs: Blobs, manifest: str, sample_ids: set[str]) -> dict[str, dict[str, Any]]:

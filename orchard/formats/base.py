@@ -1,13 +1,14 @@
 """The interface of a label format.
 
 A format is a file in this folder with a subclass of `Format`, entered in `orchard.formats`. It is
-asked whether it recognises a listing; the one that is surest then reads the labels. It knows a task
-only as a name that it serves.
+asked whether it recognises a listing; the one that is surest then reads the labels. It knows no
+task, only the kinds of labels that it can carry.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -42,7 +43,7 @@ class Label:
 
     Attributes:
         path: the sample's path in the source, or the end of it that is known.
-        annotation: the label as JSON; for classification the class name.
+        annotation: the label as JSON: the class name, or what `orchard.formats.boxes` makes.
         split: "train", "validation", "test", or None where nothing is said.
         source: the file or rule that said it.
         line: line in that file, from 1; 0 where it has no lines.
@@ -67,11 +68,15 @@ class Role(Enum):
 
 @dataclass
 class Reading:
-    """Reads the labels of one source. Subclasses override what their format has."""
+    """Reads the labels of one source. Subclasses override what their format has.
+
+    Attributes:
+        notices: sentences about what was decided while reading, with the number of rows.
+    """
 
     listing: Listing
     evidence: Evidence
-    counts: dict[str, int] = field(default_factory=dict)
+    notices: Counter[str] = field(default_factory=Counter)
 
     def tables(self) -> Iterable[Label | Refusal]:
         """Label rows of tables, which cover the whole source."""
@@ -100,13 +105,13 @@ class Format(ABC):
     Attributes:
         name: short name, as it stands in facts.
         title: what a person calls it, as it stands in messages about what is accepted.
-        tasks: names of the tasks whose labels it can carry.
+        kinds: kinds of labels that it can carry: "class" (one class a sample), "boxes".
         reads_tables: whether its labels stand in one file, which a person may point at.
     """
 
     name: str
     title: str
-    tasks: frozenset[str]
+    kinds: frozenset[str]
     reads_tables: bool = False
 
     @abstractmethod
@@ -116,3 +121,7 @@ class Format(ABC):
     @abstractmethod
     def read(self, listing: Listing, evidence: Evidence) -> Reading:
         """A reading of the source that was recognised."""
+
+    def mistaken(self, listing: Listing) -> list[str]:
+        """What of the source looks like this format and holds no usable labels, as sentences."""
+        return []

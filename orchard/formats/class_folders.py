@@ -52,25 +52,26 @@ class ClassFolders(Format):
 
     name = "class_folders"
     title = "a folder a class (class/picture.jpg; train, val and test folders may stand above)"
-    tasks = frozenset({"image_classification"})
+    kinds = frozenset({"class"})
 
     def recognise(self, listing: Listing) -> Evidence | None:
         # Cameras and crawlers leave pictures without an extension; then all such files count.
         folders = listing.folders or listing.bare
-        layout, notices = _layout(folders)
+        word = listing.sample_word
+        layout, notices = _layout(folders, word)
         counts: Counter[str] = Counter()
-        for folder, pictures in folders.items():
+        for folder, samples in folders.items():
             label = layout.label(_parts(folder))
             if label is not None:
-                counts[label] += pictures
+                counts[label] += samples
         if not counts:
             return None
         total = folders.total()
         loose = total - counts.total()
         if loose:
-            notices.append(f"{loose:,} pictures lie in no class folder and have no label")
+            notices.append(f"{loose:,} {word}s lie in no class folder and have no label")
         confidence = 0.6 * counts.total() / total
-        reason = f"{counts.total():,} pictures in {len(counts):,} class folders"
+        reason = f"{counts.total():,} {word}s in {len(counts):,} class folders"
         return Evidence(confidence, reason, tuple(notices), layout)
 
     def read(self, listing: Listing, evidence: Evidence) -> Reading:
@@ -98,8 +99,8 @@ def _parts(folder: str) -> list[str]:
     return folder.split("/") if folder else []
 
 
-def _layout(folders: Counter[str]) -> tuple[Layout, list[str]]:
-    """How to read folders with pictures in them (folder → number of pictures), and what to say."""
+def _layout(folders: Counter[str], word: str) -> tuple[Layout, list[str]]:
+    """How to read folders with samples in them (folder → number of samples), and what to say."""
     paths = [_parts(folder) for folder in folders]
     notices: list[str] = []
     if not paths:
@@ -110,11 +111,11 @@ def _layout(folders: Counter[str]) -> tuple[Layout, list[str]]:
     level = _split_level(rests)
     for name in paths[0][:skipped]:
         if split_of(name) is not None:
-            notices.append(f"All pictures lie below {name!r}, so it is not taken for a split")
+            notices.append(f"All {word}s lie below {name!r}, so it is not taken for a split")
     classes = [rest if level is None else rest[:level] + rest[level + 1 :] for rest in rests]
     innermost = _innermost(classes)
     if any(len(each) > 1 for each in classes):
-        which = "that a picture lies in" if innermost else "that stands outermost"
+        which = f"that a {word} lies in" if innermost else "that stands outermost"
         notices.append(f"Folders are nested; the one {which} was taken for the class")
     return Layout(skipped, level, innermost), notices
 

@@ -33,10 +33,10 @@ class EasyDL(Format):
 
     name = "easydl"
     title = 'EasyDL\'s format: beside a.jpg a file a.json with {"labels": [{"name": "scratch"}]}'
-    tasks = frozenset({"image_classification"})
+    kinds = frozenset({"class"})
 
     def recognise(self, listing: Listing) -> Evidence | None:
-        seen = listing.documents
+        seen = {path: copy for path, copy in listing.documents.items() if ending(path) == ".json"}
         if not seen:
             return None
         good = sum(
@@ -46,7 +46,7 @@ class EasyDL(Format):
         if not good:
             return None
         number = listing.endings[".json"]
-        reason = f"{number:,} JSON files with labels beside {listing.pictures:,} pictures"
+        reason = f"{number:,} JSON files with labels beside {listing.samples:,} pictures"
         return Evidence(0.97 * good / len(seen), reason)
 
     def read(self, listing: Listing, evidence: Evidence) -> Reading:
@@ -79,7 +79,7 @@ class _DocumentReading(Reading):
 
 def _picture(listing: Listing, path: str) -> str | None:
     """The picture that a document belongs to: beside it, or of the same name in another folder."""
-    beside = listing.picture_of(stem(path))
+    beside = listing.sample_of(stem(path))
     if beside is not None:
         return beside
     return Resolver(listing, folder_of(path)).find(stem(path).rsplit("/", 1)[-1])

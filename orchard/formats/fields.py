@@ -9,11 +9,11 @@ from typing import Any
 PATH_NAMES = (
     "path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path",
     "image_name", "imagename", "image_file", "imgpath", "img", "img_path", "img_name",
-    "picture", "photo", "audio", "audio_path", "wav", "sample", "image_id", "id", "name",
+    "picture", "photo", "audio", "audio_path", "wav", "sample", "image_id", "imageid", "id", "name",
     "uri", "url", "图片", "图片名", "图片路径", "图像", "文件", "文件名", "路径",
 )  # fmt: skip
 LABEL_NAMES = (
-    "label", "labels", "class", "classes", "class_name", "classname", "class_label",
+    "label", "labels", "class", "classes", "class_name", "classname", "class_label", "label_name", "labelname",
     "category", "category_name", "target", "tag", "tags", "annotation", "y", "标签", "类别",
     "分类", "标注",
 )  # fmt: skip

@@ -44,7 +44,7 @@ class JsonLines(Format):
 
     name = "json_lines"
     title = 'JSON lines beside the pictures, such as {"image": "a.jpg", "label": "scratch"}'
-    tasks = frozenset({"image_classification"})
+    kinds = frozenset({"class"})
     reads_tables = True
 
     def recognise(self, listing: Listing) -> Evidence | None:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from orchard.sources.listing import Listing
 from orchard.sources.names import ending, stem
 
+MASK_FOLDERS = frozenset({"segmentationclass", "segmentationobject", "masks"})
+"""Folders of pictures that are no samples, but paint over those of the same name."""
+
 _MAXIMUM_FOLDERS = 64
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _DRIVE = re.compile(r"^[A-Za-z]:")
@@ -53,17 +56,26 @@ class Resolver:
         if path in self.listing:
             return path
         extension = ending(path)
-        other = self.listing.picture_of(stem(path))
+        other = self.listing.sample_of(stem(path))
         if other is not None and ending(other) == extension:
             return other
         # A name without an extension may well have a dot in it.
-        return self.listing.picture_of(path)
+        return self.listing.sample_of(path)
 
     def _in_folders(self, path: str) -> str | None:
         if len(self.listing.folders) > _MAXIMUM_FOLDERS:
             return None
-        hits = {hit for folder in self.listing.folders if (hit := self._exact(f"{folder}/{path}"))}
+        hits = {
+            hit
+            for folder in self.listing.folders
+            if not is_mask(f"{folder}/") and (hit := self._exact(f"{folder}/{path}"))
+        }
         return hits.pop() if len(hits) == 1 else None
+
+
+def is_mask(path: str) -> bool:
+    """Whether a path lies in a folder of masks, by the folder's name."""
+    return any(part.lower() in MASK_FOLDERS for part in path.split("/")[:-1])
 
 
 def loose_path(written: str) -> str:

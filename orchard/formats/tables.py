@@ -54,7 +54,7 @@ class Tables(Format):
 
     name = "table"
     title = "a CSV or TSV beside the pictures with a path and a label in each row"
-    tasks = frozenset({"image_classification"})
+    kinds = frozenset({"class"})
     reads_tables = True
 
     def recognise(self, listing: Listing) -> Evidence | None:
@@ -205,7 +205,7 @@ def folder_of(path: str) -> str:
 
 
 def split_in_name(path: str) -> str | None:
-    """The split that a label file's name hints at, as in train_labels.csv; None without one."""
-    words = re.split(r"[\W_]+", path.rsplit("/", 1)[-1].lower())
+    """The split that a label file's name hints at, as in train_labels.csv or instances_val2017.json; None without one."""
+    words = re.split(r"[\W\d_]+", path.rsplit("/", 1)[-1].lower())
     splits = {split for word in words if (split := split_of(word)) is not None}
     return splits.pop() if len(splits) == 1 else None

@@ -10,7 +10,7 @@ from PIL import Image
 
 from orchard.decode import PictureFacts, PictureRefused, decode_image, extension_fits
 from orchard.pictures.fingerprint import fingerprint
-from orchard.tasks.base import Accepted, Limits, Refused
+from orchard.tasks.base import Accepted, Given, Limits, Refused
 
 JPEG_QUALITY = 90
 # The JPEG format itself ends at 65,535 pixels a side, libjpeg a little earlier.
@@ -45,8 +45,9 @@ def judge_picture(payload: bytes, path: str, limits: Limits) -> Accepted | Refus
         )
     notices = _extension_notices(path, facts) + facts.notices
     identity = fingerprint(image)
+    given = Given(image.width, image.height, facts.orientation)
     if len(payload) <= limits.maximum_bytes:
-        return Accepted(payload, False, image.width, image.height, identity, notices)
+        return Accepted(payload, False, image.width, image.height, identity, notices, given)
 
     fitted = _fit(image, limits)
     if fitted is None:
@@ -62,7 +63,7 @@ def judge_picture(payload: bytes, path: str, limits: Limits) -> Accepted | Refus
         f"scaled from {_pixels(image)} to {_pixels(scaled)} pixels and stored as JPEG of quality "
         f"{JPEG_QUALITY} with {_bytes(len(stored))}.",
     )
-    return Accepted(stored, True, scaled.width, scaled.height, identity, notices)
+    return Accepted(stored, True, scaled.width, scaled.height, identity, notices, given)
 
 
 def _fit(image: Image.Image, limits: Limits) -> tuple[bytes, Image.Image] | None:

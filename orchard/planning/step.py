@@ -10,9 +10,9 @@ from orchard.blobs import Blobs, keys
 from orchard.catalog import builds, datasets
 from orchard.catalog.connection import documents
 from orchard.errors import NotFound
-from orchard.planning.costs import Costs
 from orchard.planning.plan import make
 from orchard.settings import Settings, settings
+from orchard.tasks.costs import Costs
 
 
 def make_plan(owner: str, build_id: str) -> dict[str, Any]:

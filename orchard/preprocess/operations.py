@@ -28,6 +28,21 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+def feature_key(backbone: str, form: str, graph: str) -> str:
+    """Name of one kind of cached features.
+
+    Args:
+        form: what else they depend on, in words joined by hyphens ("224-squash").
+        graph: sha256 of the backbone's graph.
+    """
+    return f"{backbone}-{form}{feature_ending(graph)}"
+
+
+def feature_ending(graph: str) -> str:
+    """How the name of a kind of features ends: what they were computed by."""
+    return f"-p{PREPROCESSING_VERSION}-{graph[:8]}"
+
+
 def standard(size: int, fit: str) -> list[dict[str, Any]]:
     """The list for EfficientNet-Lite: (size, size) pixels, (value − 127) / 128, RGB planes.
 
@@ -46,6 +61,25 @@ def standard(size: int, fit: str) -> list[dict[str, Any]]:
     ]
     validate(operations)
     return operations
+
+
+def normalised(
+    operations: Sequence[Operation], normalisation: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The list with the normalisation that a backbone's card names.
+
+    Args:
+        normalisation: `mean` and `scale` a channel; the input is (value − mean) / scale.
+    """
+    changed = [dict(operation) for operation in operations]
+    changed[-1]["mean"] = _one_or_three(normalisation["mean"])
+    changed[-1]["scale"] = _one_or_three([1.0 / value for value in normalisation["scale"]])
+    validate(changed)
+    return changed
+
+
+def _one_or_three(values: Sequence[float]) -> float | list[float]:
+    return float(values[0]) if len(set(values)) == 1 else [float(value) for value in values]
 
 
 def validate(operations: Sequence[Operation]) -> None:

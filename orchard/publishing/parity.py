@@ -65,22 +65,23 @@ def prove(
     model: Model,
     samples: Sequence[tuple[str, bytes]],
 ) -> Parity:
-    """Ask the endpoint's bundle about samples and compare with the model here, class by class.
+    """Ask the endpoint's bundle about samples and compare with the model here.
 
     Raises:
-        ParityFailed: a score differs by more than `BOUND`, or the classes are others.
+        ParityFailed: a score differs by more than `BOUND`, or what is answered is something else.
     """
-    labels = model.bundle.labels
+    task, card = model.task, model.bundle.card
+    parameters = task.parity_request(card)
     worst = 0.0
-    progress = Progress(f"{model.task.sample_word}s compared", len(samples))
+    progress = Progress(f"{task.sample_word}s compared", len(samples))
     for path, payload in samples:
-        here = dict(zip(labels, model.scores([payload])[0].tolist(), strict=True))
-        there = client.predict(
-            endpoint, model.task.name, payload, token, model.bundle.hash, len(labels)
-        )
-        if here.keys() != there.keys():
-            raise ParityFailed("The endpoint answers with other classes", value=sorted(there)[:10])
-        difference = max(abs(here[label] - there[label]) for label in labels)
+        here = model.response(model.answers([payload])[0], parameters)
+        there = client.predict(endpoint, task.name, payload, token, model.bundle.hash, parameters)
+        difference = task.difference(here, there)
+        if difference == float("inf"):
+            raise ParityFailed(
+                "The endpoint answers with other classes or places", value=f"{path}: {there}"[:300]
+            )
         if not difference <= BOUND:
             raise ParityFailed(
                 "The endpoint's scores differ from the model's",

@@ -8,6 +8,7 @@ import logging
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 from orchard.errors import OrchardError, TryAgain
@@ -72,18 +73,24 @@ class ServiceClient:
             time.sleep(_POLL_SECONDS)
 
     def predict(
-        self, endpoint: str, task: str, payload: bytes, token: str, bundle: str, count: int
-    ) -> dict[str, float]:
-        """A sample's scores by class name from one bundle of an endpoint, `count` of them at most."""
+        self,
+        endpoint: str,
+        task: str,
+        payload: bytes,
+        token: str,
+        bundle: str,
+        parameters: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The response of one bundle of an endpoint to a sample."""
         field = task_of(task).service_field
-        body = json.dumps({field: base64.b64encode(payload).decode(), "top_num": count}).encode()
+        content = {**parameters, field: base64.b64encode(payload).decode()}
         headers = {
             "Content-Type": "application/json",
             "Authorization": f"Bearer {token}",
             BUNDLE_HEADER: bundle,
         }
-        answer = self._ask(urllib.request.Request(self.address(endpoint, task), body, headers))
-        return {each["name"]: float(each["score"]) for each in answer["results"]}
+        body = json.dumps(content).encode()
+        return self._ask(urllib.request.Request(self.address(endpoint, task), body, headers))
 
     def _status(self, endpoint: str) -> dict[str, Any]:
         return self._ask(urllib.request.Request(f"{self._url}/endpoints/{endpoint}"))

@@ -29,6 +29,7 @@ def build(
     metrics: Mapping[str, Any],
     comparison: Mapping[str, Any] | None,
     mistakes: Sequence[Json],
+    mistakes_in_all: int,
     doubts: Doubts,
     failures: Failures,
     selected: Mapping[str, Any],
@@ -37,7 +38,8 @@ def build(
 
     Args:
         version: the document of the data set version. comparison: from `comparison.compare`, with
-            the champion's hash as `bundle`. mistakes: the most confident ones, worst first.
+            the champion's hash as `bundle`. mistakes: wrong answers, the worst first, and
+            how many there are in all.
         selected: facts of the select step.
     """
     task = task_of(bundle.task)
@@ -67,8 +69,8 @@ def build(
         "findings": [asdict(finding) for finding in findings],
         "metrics": dict(metrics),
         "champion": compared,
-        "mistakes_in_all": metrics["samples"] - round(metrics["accuracy"] * metrics["samples"]),
-        "mistakes": list(mistakes),
+        "mistakes_in_all": mistakes_in_all,
+        "mistakes": [_shown(row) for row in mistakes],
         "suspicious_in_all": doubts.count,
         "labels_examined": doubts.examined,
         "suspicious": list(doubts.rows),
@@ -102,6 +104,11 @@ def build(
             "minutes": step.parameters.get("minutes"),
         },
     }
+
+
+def _shown(row: Json) -> Json:
+    """A bad case without what only its drawing needs."""
+    return {name: value for name, value in row.items() if name not in ("annotation", "answer")}
 
 
 def text(report: Mapping[str, Any]) -> str:
@@ -139,11 +146,15 @@ def _counted(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+def _figure(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"
+
+
 def _headline(figures: Mapping[str, Any], compared: Json | None, word: str) -> str:
     first, value = next(iter(figures.items()))
-    said = f"{first.replace('_', ' ')} {value:.3f} on {_counted(figures['test_samples'], f'test {word}')}"
+    said = f"{first.replace('_', ' ')} {_figure(value)} on {_counted(figures['test_samples'], f'test {word}')}"
     if compared is not None and compared["champion"] is not None:
-        said += f", the champion {compared['champion'][first]:.3f}"
+        said += f", the champion {_figure(compared['champion'][first])}"
         if compared["common_samples"] != compared["all_samples"]:
             said += f" on the {compared['common_samples']} whose class both know"
     return said[:1].upper() + said[1:]

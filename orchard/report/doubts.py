@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from orchard.blobs import keys
 from orchard.evaluation import predictions, suspicious
 from orchard.evaluation.suspicious import Suspicious
 from orchard.program import Step
-from orchard.tasks.base import Scores
+from orchard.tasks.base import Answers, Scores, Task
 
 logger = logging.getLogger(__name__)
 
@@ -35,26 +35,30 @@ class Doubts:
     rows: tuple[Row, ...] = ()
 
 
-def collect(
-    step: Step, plan: Mapping[str, Any], test: Scores, labels: Sequence[str], bundle: str
-) -> Doubts:
-    """Doubts over the test split and, where the winner's trial left them, out-of-fold scores."""
+def collect(step: Step, plan: Mapping[str, Any], task: Task, test: Answers, bundle: str) -> Doubts:
+    """Doubts over the test split and, where the winner's trial left them, out-of-fold answers.
+
+    None for a task whose answers are no scores of classes.
+    """
+    tested = task.class_scores(test)
+    if tested is None:
+        return Doubts(0, 0)
     branch = str(step.result_of("select")["branch"])
     trial = keys.trial(step.owner, step.build_id, branch)
-    training = suspicious.out_of_fold(step.blobs, f"{trial}/out_of_fold.parquet", labels)
+    left = suspicious.out_of_fold(step.blobs, f"{trial}/out_of_fold.parquet", task, test.labels)
+    training = None if left is None else task.class_scores(left)
     if training is None:
-        logger.info("The trial left no out-of-fold scores: labels of training are not examined")
-        training = Scores(
-            tuple(labels), np.empty((0, len(labels)), np.float32), np.empty(0, np.int64)
-        )
+        logger.info("The trial left no out-of-fold answers: labels of training are not examined")
+        empty = np.empty((0, len(test.labels)), np.float32)
+        training = Scores(test.labels, empty, np.empty(0, np.int64))
     # Each source on its own: how sure a model usually is differs between them.
     found = [
         (split, one)
-        for split, scores in (("train", training), ("test", test))
+        for split, scores in (("train", training), ("test", tested))
         for one in suspicious.find(scores)
     ]
     found.sort(key=lambda pair: (pair[1].own_score, pair[0], pair[1].position))
-    examined = len(training.truth) + len(test.truth)
+    examined = len(training.truth) + len(tested.truth)
     logger.info("%d of %d labels are suspicious", len(found), examined)
     shown = found[:MOST_SHOWN]
     in_test = _test_rows(step, bundle, {one.position for split, one in shown if split == "test"})

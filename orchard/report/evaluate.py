@@ -10,7 +10,7 @@ from typing import Any
 from orchard import tracking
 from orchard.blobs import keys
 from orchard.evaluation import predictions
-from orchard.evaluation.comparison import compare
+from orchard.evaluation.comparison import Side, compare
 from orchard.inference import fetch
 from orchard.program import Step
 from orchard.report import content, doubts, page
@@ -38,18 +38,19 @@ def evaluate(
     base = keys.evaluation(step.owner, step.build_id)
     parts = f"{base}/predictions"
     bundle = fetch(step.blobs, step.owner, winner, folder)
-    scores = predictions.load_scores(step.blobs, parts, winner, bundle.labels)
-    metrics = chosen.metrics(scores)
+    answers = predictions.load_answers(step.blobs, parts, winner, chosen, bundle.labels)
+    metrics = chosen.metrics(answers, bundle.card)
     comparison = None
     if champion is not None:
         other = fetch(step.blobs, step.owner, champion, folder)
-        champion_scores = predictions.load_scores(step.blobs, parts, champion, other.labels)
-        comparison = {"bundle": champion, **compare(chosen, scores, champion_scores)}
+        before = predictions.load_answers(step.blobs, parts, champion, chosen, other.labels)
+        both = Side(answers, bundle.card), Side(before, other.card)
+        comparison = {"bundle": champion, **compare(chosen, *both)}
     mistakes = predictions.mistakes(step.blobs, parts, winner, MOST_MISTAKES)
     failures = predictions.failures(step.blobs, parts, winner)
     for example in failures.examples:
         logger.info("%s could not be read: %s", example["path"], example["reason"])
-    found = doubts.collect(step, plan, scores, bundle.labels, winner)
+    found = doubts.collect(step, plan, chosen, answers, winner)
     report = content.build(
         step=step,
         plan=plan,
@@ -58,11 +59,12 @@ def evaluate(
         metrics=metrics,
         comparison=comparison,
         mistakes=mistakes,
+        mistakes_in_all=predictions.wrong_count(step.blobs, parts, winner),
         doubts=found,
         failures=failures,
         selected=step.result_of("select"),
     )
-    pictures = page.thumbnails(step.blobs, chosen, [*mistakes, *found.rows])
+    pictures = page.thumbnails(step.blobs, chosen, bundle, [*mistakes, *found.rows])
     html = page.render(report, pictures)
     step.blobs.write_json(f"{base}/report.json", report)
     step.blobs.write(f"{base}/report.html", html.encode())

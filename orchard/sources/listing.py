@@ -9,19 +9,11 @@ from pathlib import Path
 from orchard.errors import BadInput
 from orchard.sources.compact import NameTable
 from orchard.sources.names import ending, stem
+from orchard.tasks.base import PICTURE_ENDINGS
 
 FIRST = 10
 MAXIMUM_FOLDERS = 100_000
 _ENDING_CODES = 254
-
-PICTURE_ENDINGS = frozenset(
-    {
-        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp"),
-        *(".tif", ".tiff", ".heic", ".heif", ".hif", ".avif", ".avifs", ".mpo", ".jps", ".ico"),
-        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jpx", ".jpf", ".j2c", ".jpc"),
-    }
-)
-"""Extensions by which formats are recognised; whether a file is a picture, its content says."""
 
 
 @dataclass
@@ -30,19 +22,24 @@ class Listing:
 
     Attributes:
         title: name of the source.
+        sample_word: what a person calls a sample (picture, sound, …).
+        sample_endings: extensions by which samples are counted; whether a file is one, the judge
+            says.
         files: number of files that are not junk.
         size: their bytes together.
         endings: number of files by extension in lower case.
-        folders: number of pictures by the folder they lie in ("" is the top).
+        folders: number of samples by the folder they lie in ("" is the top).
         bare: number of files without an extension by the folder they lie in.
         refused: number of entries that the source itself refused, by code.
         first: the first paths, to be shown.
         tables: what may be label tables (path → copy on the disk), as far as they were kept.
-        documents: the first JSON files (path → copy on the disk), to be looked into.
+        documents: the first JSON, XML, YAML and .names files (path → copy on the disk).
         preferred: path of the table the person pointed at, if any.
     """
 
     title: str
+    sample_word: str = "picture"
+    sample_endings: frozenset[str] = PICTURE_ENDINGS
     files: int = 0
     size: int = 0
     endings: Counter[str] = field(default_factory=Counter)
@@ -67,16 +64,16 @@ class Listing:
         if len(self.first) < FIRST:
             self.first.append(path)
         self._paths.add(path)
-        if extension in PICTURE_ENDINGS:
-            self._count_picture(path, extension)
+        if extension in self.sample_endings:
+            self._count_sample(path, extension)
         elif not extension and len(self.bare) < MAXIMUM_FOLDERS:
             self.bare[path.rpartition("/")[0]] += 1
 
-    def _count_picture(self, path: str, extension: str) -> None:
+    def _count_sample(self, path: str, extension: str) -> None:
         self.folders[path.rpartition("/")[0]] += 1
         if len(self.folders) > MAXIMUM_FOLDERS:
             raise BadInput(
-                "The pictures lie in too many folders",
+                f"The {self.sample_word}s lie in too many folders",
                 value=f"more than {MAXIMUM_FOLDERS:,}",
                 way_out="Use a folder a class, or a table of paths and labels",
             )
@@ -86,16 +83,16 @@ class Listing:
             self._stems.add(stem(path), code)
 
     @property
-    def pictures(self) -> int:
-        """Number of files with a picture's extension."""
+    def samples(self) -> int:
+        """Number of files with a sample's extension."""
         return sum(self.folders.values())
 
     def __contains__(self, path: str) -> bool:
         """Whether the source has a file of this path."""
         return path in self._paths
 
-    def picture_of(self, path_without_extension: str) -> str | None:
-        """The picture with this path but for the extension; None where there is none."""
+    def sample_of(self, path_without_extension: str) -> str | None:
+        """The sample with this path but for the extension; None where there is none."""
         code = self._stems.get(path_without_extension)
         if code is None:
             return None

@@ -22,6 +22,8 @@ from orchard.blobs import Reference, SegmentWriter
 from orchard.catalog import builds, changes, datasets
 from orchard.errors import BadInput
 from orchard.formats import Label, Reading, Role, recognise
+from orchard.formats.papers import names_classes
+from orchard.formats.split_lists import is_list
 from orchard.names import NEWEST
 from orchard.program import Progress, Step, run
 from orchard.settings import Settings
@@ -29,10 +31,13 @@ from orchard.sources import Entry, Limits, Listing, Refusal, Source
 from orchard.sources.intake import IntakeWriter
 from orchard.sources.locate import Located, Place, open_location
 from orchard.sources.names import ending, is_junk
+from orchard.tasks import task as task_of
+from orchard.tasks.base import Task
 
 logger = logging.getLogger(__name__)
 
 _TABLE_ENDINGS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".txt"})
+_DOCUMENT_ENDINGS = frozenset({".json", ".xml", ".yaml", ".yml", ".names"})
 _MAXIMUM_TABLES = 64
 _MAXIMUM_DOCUMENTS = 16
 _JUNK_NOTICE = "Hidden and system files were left out"
@@ -43,6 +48,7 @@ def body(step: Step) -> dict[str, Any]:
     wanted = _wanted_of(step)
     workspace = _workspace(step)
     dataset = str(step.parameters["dataset"])
+    task = task_of(str(step.parameters["task"]))
     started = time.monotonic()
     taken = _Taken()
     try:
@@ -56,7 +62,7 @@ def body(step: Step) -> dict[str, Any]:
                 with contextlib.ExitStack() as opened:
                     try:
                         place = opened.enter_context(_open(location, step.settings, workspace))
-                        found = _recognised(place, str(step.parameters["task"]), taken)
+                        found = _recognised(place, task, taken)
                     except BadInput as error:
                         if not prefix:
                             raise
@@ -163,15 +169,15 @@ class _Taken:
 
 
 def _recognised(
-    opened: tuple[Located, Path], task: str, taken: _Taken
+    opened: tuple[Located, Path], task: Task, taken: _Taken
 ) -> tuple[Source, Reading, int]:
     """A source, how it is read, and the number of its files."""
     located, workspace = opened
     source = located.source
     logger.info("Looking at the names in %s", source.title)
-    listing = _look(source, workspace)
+    listing = _look(source, workspace, task)
     listing.preferred = located.preferred
-    form, evidence, notices = recognise(listing, task)
+    form, evidence, notices = recognise(listing, task.label_kind)
     logger.info(
         "%s files, %.1f MB. Read as %s: %s",
         f"{listing.files:,}",
@@ -187,18 +193,25 @@ def _recognised(
     return source, reading, listing.files
 
 
-def _look(source: Source, workspace: Path) -> Listing:
-    """The first walk: names, and copies of what may be a label table."""
-    listing = Listing(source.title)
+def _look(source: Source, workspace: Path, task: Task) -> Listing:
+    """The first walk: names, and copies of what may hold labels or say how to read them."""
+    listing = Listing(source.title, task.sample_word, task.sample_endings)
+    kept: Counter[str] = Counter()
     progress = Progress("names seen")
 
     def may_hold_labels(entry: Entry) -> bool:
         if is_junk(entry.path):
             return False
         extension = ending(entry.path)
-        if extension == ".json":
-            return len(listing.documents) < _MAXIMUM_DOCUMENTS
-        return extension in _TABLE_ENDINGS and len(listing.tables) < _MAXIMUM_TABLES
+        # A text file may be the labels of one picture; those that say how to read them all must
+        # not be crowded out by them.
+        kind = "lists" if is_list(entry.path) or names_classes(entry.path) else extension
+        most = _MAXIMUM_DOCUMENTS if extension in _DOCUMENT_ENDINGS else _MAXIMUM_TABLES
+        known = extension in _TABLE_ENDINGS or extension in _DOCUMENT_ENDINGS
+        if not known or kept[kind] >= most:
+            return False
+        kept[kind] += 1
+        return True
 
     for found in source.walk(may_hold_labels):
         progress.advance()
@@ -210,10 +223,11 @@ def _look(source: Source, workspace: Path) -> Listing:
             continue
         listing.add(entry.path, entry.size)
         if payload is not None:
-            kept = listing.documents if ending(entry.path) == ".json" else listing.tables
+            is_document = ending(entry.path) in _DOCUMENT_ENDINGS
+            copies = listing.documents if is_document else listing.tables
             with tempfile.NamedTemporaryFile(dir=workspace, delete=False) as copy:
                 copy.write(payload)
-            kept[entry.path] = Path(copy.name)
+            copies[entry.path] = Path(copy.name)
     return listing
 
 
@@ -242,6 +256,7 @@ class _Storing:
                 self._take(found[0].path, found[1])
         self._store(self._segments.close())
         self._notices.update(source.notices)
+        self._notices.update(reading.notices)
         self._taken.notices += [
             f"{text} ({count:,})" for text, count in sorted(self._notices.items())
         ]

@@ -2,11 +2,12 @@
 
     python -m orchard.steps.select --build ID
 
-The lowest validation log-loss after calibration wins: on a few hundred samples the
-standard error of accuracy is about two points, more than what sets good branches apart, while the
-log-loss also uses how sure each answer is. The figure of the objective is the guard: a branch more
-than one standard error behind the best of it is out. Branches whose log-loss is within `LARGEST_TIE` of the lowest are as good as equal: of those the
-smallest model wins.
+Where the task has a loss that ranks (classifiers: the log-loss after calibration), the lowest on
+validation wins: on a few hundred samples the standard error of accuracy is about two points, more
+than what sets good branches apart, while the log-loss also uses how sure each answer is. The figure
+of the objective is the guard: a branch more than one standard error behind the best of it is out.
+Without such a loss the figure itself ranks. Branches within `LARGEST_TIE` of the best loss, or
+`FIGURE_TIE` of the best figure, are as good as equal: of those the smallest model wins.
 """
 
 from __future__ import annotations
@@ -20,14 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as parquet
-
 from orchard import bundle as bundles
 from orchard import program
 from orchard.blobs import keys
 from orchard.errors import BadInput
-from orchard.names import OBJECTIVES
 from orchard.program import Step
+from orchard.tasks import Task
+from orchard.tasks import task as task_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,9 +35,8 @@ ROUNDING = 1e-9
 LARGEST_TIE = 0.01
 """A difference of log-loss (natural logarithm) that counts as none: the truth gets 1 % more or less
 of the probability."""
-
-LOSSES = {"worst_class_recall": "macro_log_loss"}
-"""Objective → the validation figure that ranks; "log_loss" for the others."""
+FIGURE_TIE = 0.002
+LOG_LOSS, SHORTFALL = "log-loss", "distance to 1"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,8 @@ class Contender:
         parameters: number of the model's parameters.
         cost: what an answer costs, for branches of equal parameters (megabytes of the graph's input).
         log_loss: of the calibrated scores on validation; each class counts the same where the
-            objective is the worst class.
+            objective is the worst class. For a task without one: what the score lacks to 1.
+        loss_name: what a person calls that.
     """
 
     branch: str
@@ -62,6 +62,12 @@ class Contender:
     cost: float
     log_loss: float
     facts: Mapping[str, Any]
+    loss_name: str = LOG_LOSS
+
+    @property
+    def tie(self) -> float:
+        """A difference of the loss that counts as none."""
+        return LARGEST_TIE if self.loss_name == LOG_LOSS else FIGURE_TIE
 
     @property
     def standard_error(self) -> float:
@@ -86,7 +92,7 @@ def choose(contenders: Sequence[Contender]) -> tuple[Contender, str]:
     least = leader.score - leader.standard_error - ROUNDING
     sound = [one for one in contenders if one.score >= least]
     best = min(sound, key=lambda one: (one.log_loss, one.size, -one.score, one.branch))
-    equal = [one for one in sound if one.log_loss <= best.log_loss + LARGEST_TIE + ROUNDING]
+    equal = [one for one in sound if one.log_loss <= best.log_loss + best.tie + ROUNDING]
     winner = min(equal, key=lambda one: (one.size, one.log_loss, -one.score, one.branch))
     return winner, _reason(contenders, sound, equal, best, winner)
 
@@ -103,39 +109,39 @@ def _reason(
     out = len(contenders) - len(sound)
     guard = f"; {out} more than one standard error behind in score left out" if out else ""
     if winner is best:
-        also = f", {len(equal) - 1} other within {LARGEST_TIE} but larger" if len(equal) > 1 else ""
+        also = f", {len(equal) - 1} other within {best.tie} but larger" if len(equal) > 1 else ""
         return (
-            f"{winner.title} has the lowest log-loss with {winner.log_loss:.3f} "
+            f"{winner.title} has the lowest {best.loss_name} with {winner.log_loss:.3f} "
             f"(score {winner.score:.4f}){also}{guard}"
         )
     return (
-        f"{winner.title} has a log-loss of {winner.log_loss:.3f} (score {winner.score:.4f}), "
-        f"{best.title} {best.log_loss:.3f}: within {LARGEST_TIE} they count as equal, and it is "
+        f"{winner.title} has a {best.loss_name} of {winner.log_loss:.3f} (score {winner.score:.4f}), "
+        f"{best.title} {best.log_loss:.3f}: within {best.tie} they count as equal, and it is "
         f"smaller{guard}"
     )
 
 
 def contender(
-    branch: Mapping[str, Any], facts: Mapping[str, Any], objective: str, samples: int
+    task: Task, branch: Mapping[str, Any], facts: Mapping[str, Any], objective: str
 ) -> Contender:
     """A branch of the plan with its trial's facts, as a contender for the objective.
 
-    `samples`: how many the validation figure rests on. A task without a log-loss is ranked by what
-    its score lacks to 1.
+    A task without a log-loss is ranked by what its score lacks to 1.
     """
     validation = facts["validation"]
-    score = float(validation[objective])
-    log_loss = validation.get(LOSSES.get(objective, ""), validation.get("log_loss", 1 - score))
+    score = float(validation[task.figure_of(objective)])
+    log_loss = validation.get(task.losses.get(objective, ""), 1 - score)
     return Contender(
         branch=str(facts["branch"]),
         title=str(facts.get("title", facts["branch"])),
         bundle=str(facts["bundle"]),
         score=score,
-        samples=max(samples, 1),
+        samples=max(int(facts["support"]), 1),
         parameters=int(facts["parameters"]),
-        cost=float(branch.get("size", 0)) ** 2,
+        cost=float(branch.get("pixels", 0)),
         log_loss=float(log_loss),
         facts=facts,
+        loss_name=LOG_LOSS if objective in task.losses else SHORTFALL,
     )
 
 
@@ -169,7 +175,7 @@ def body(step: Step) -> dict[str, Any]:
     contenders = _contenders(step, plan, objective)
     winner, reason = choose(contenders)
     rows = leaderboard(contenders, winner)
-    _log(rows, objective)
+    _log(rows, str(plan["figure"]), objective in task_of(str(plan["task"])).losses)
     _store_bundle(step, winner)
     return {
         "branch": winner.branch,
@@ -188,36 +194,26 @@ def body(step: Step) -> dict[str, Any]:
 
 def _contenders(step: Step, plan: Mapping[str, Any], objective: str) -> list[Contender]:
     found = []
+    task = task_of(str(plan["task"]))
     for index, branch in enumerate(plan["branches"]):
         record = program.read_result(step.blobs, step.owner, step.build_id, "trial", index)
         if record is None or record["exit_code"] != 0:
             logger.info("Branch %s has no result and takes no part", branch["key"])
             continue
-        samples = _validated(step, record["facts"], objective)
-        found.append(contender(branch, record["facts"], objective, samples))
+        found.append(contender(task, branch, record["facts"], objective))
     return found
 
 
-def _validated(step: Step, facts: Mapping[str, Any], objective: str) -> int:
-    """On how many samples a trial's figure rests: all validated ones, or those of a class."""
-    key = f"{keys.trial(step.owner, step.build_id, str(facts['branch']))}/out_of_fold.parquet"
-    with step.blobs.open(key) as file:
-        truth = parquet.read_table(file, columns=["truth"])["truth"].drop_null()
-    if objective != "worst_class_recall":
-        return len(truth)
-    counts = truth.value_counts().field("counts")
-    return min(counts.to_pylist(), default=0)
-
-
-def _log(rows: Sequence[Mapping[str, Any]], objective: str) -> None:
-    named = OBJECTIVES.get(objective, objective)
-    logger.info("Leaderboard by log-loss on validation, with %s:", named)
+def _log(rows: Sequence[Mapping[str, Any]], figure: str, by_loss: bool) -> None:
+    named = figure.replace("_", " ")
+    order = "log-loss on validation, with " if by_loss else ""
+    logger.info("Leaderboard by %s%s:", order, named)
     for rank, row in enumerate(rows, 1):
         logger.info(
-            "%s %d. log-loss %.4f, %.4f ± %.4f  %s, %.2f million parameters",
+            "%s %d. %s%.4f ± %.4f  %s, %.2f million parameters",
             "→" if row["winner"] else " ",
             rank,
-            row["log_loss"],
+            f"log-loss {row['log_loss']:.4f}, " if by_loss else "",
             row["score"],
             row["standard_error"],
             row["title"],

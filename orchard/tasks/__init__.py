@@ -7,16 +7,27 @@ import pkgutil
 from functools import lru_cache
 
 from orchard.errors import BadInput
-from orchard.tasks.base import Accepted, Answers, Finding, Limits, Plot, Refused, Scores, Task
+from orchard.tasks.base import (
+    Accepted,
+    Answers,
+    Finding,
+    Given,
+    Limits,
+    Plot,
+    Refused,
+    Settled,
+    Task,
+)
 
 __all__ = [
     "Accepted",
     "Answers",
     "Finding",
+    "Given",
     "Limits",
     "Plot",
     "Refused",
-    "Scores",
+    "Settled",
     "Task",
     "task",
     "task_names",

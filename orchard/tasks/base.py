@@ -8,14 +8,29 @@ are, its judge, metrics, thresholds, report and response; no engine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orchard.errors import BadInput
+from orchard.tasks.costs import Costs
+
 Json = Any
+Floats = NDArray[np.float32]
+
+PICTURE_ENDINGS = frozenset(
+    {
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp"),
+        *(".tif", ".tiff", ".heic", ".heif", ".hif", ".avif", ".avifs", ".mpo", ".jps", ".ico"),
+        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jpx", ".jpf", ".j2c", ".jpc"),
+    }
+)
+"""Extensions of pictures; whether a file is one, its content says."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +50,22 @@ class Limits:
     maximum_seconds: float = 60.0
 
 
-JUDGED = Limits(maximum_pixels=2**40)
+JUDGED = Limits(maximum_pixels=2**40, maximum_seconds=float("inf"))
 """For samples that the judge has taken: its limits are not asked twice."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A picture as its file has it.
+
+    Attributes:
+        width, height: size in pixels upright, before the judge scaled it.
+        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
+    """
+
+    width: int
+    height: int
+    orientation: int = 1
 
 
 @dataclass(frozen=True)
@@ -50,6 +79,8 @@ class Accepted:
         fingerprint: perceptual hash for near-duplicate search (32 bytes), or b"" where the task
             has none. Near means a small Hamming distance.
         notices: sentences about what was done or found (wrong extension, first frame taken, …).
+        given: what the file was before the judge turned or scaled it, for annotations that are
+            measured on it.
     """
 
     payload: bytes
@@ -58,6 +89,7 @@ class Accepted:
     height: int = 0
     fingerprint: bytes = b""
     notices: tuple[str, ...] = ()
+    given: Given | None = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +101,110 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Answers:
+    """What a model said about a set of samples, beside the truth.
+
+    Attributes:
+        labels: K class names, in the model's order.
+        answers: N answers; an answer's shape is the task's own.
+        truths: N annotations.
+        sample_ids: N sample ids, or none.
+    """
+
+    labels: tuple[str, ...]
+    answers: Sequence[Floats]
+    truths: Sequence[Json]
+    sample_ids: tuple[str, ...] = field(default=())
+
+    def take(self, rows: Sequence[int]) -> Answers:
+        """The answers of these rows."""
+        return Answers(
+            self.labels,
+            [self.answers[row] for row in rows],
+            [self.truths[row] for row in rows],
+            tuple(self.sample_ids[row] for row in rows) if self.sample_ids else (),
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether one answer is right, for the list of bad cases.
+
+    Attributes:
+        truth, said: truth and answer in words.
+        confidence: how bad a wrong answer is, 0 to 1; the worst come first in a report.
+    """
+
+    right: bool
+    truth: str
+    said: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An annotation after the sample's size is known.
+
+    Attributes:
+        annotation: as it is stored; None where it is refused.
+        notices: sentences about what was repaired; the same words for the same thing.
+        code, reason: of a refusal.
+    """
+
+    annotation: Json | None
+    notices: tuple[str, ...] = ()
+    code: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the search of a build has to be planned for.
+
+    Attributes:
+        summary: of the data set version.
+        labels: class names that are learnt; `counts` their training samples.
+        samples: training samples in all.
+        seconds: wall time for features and trials together; `minutes` is what the person gave.
+        gpus: how many a branch may use.
+        cards: facts of every backbone in the store, by name.
+        objective: what the person wants optimised, a key of `Task.objectives`.
+        reasons: sentences that say why; `Task.plan` adds its own.
+    """
+
+    summary: Mapping[str, Json]
+    labels: Sequence[str]
+    counts: Mapping[str, int]
+    samples: int
+    seconds: float
+    minutes: float
+    gpus: int
+    costs: Costs
+    cards: Mapping[str, Mapping[str, Json]]
+    objective: str
+    reasons: list[str]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The search of a build.
+
+    Attributes:
+        folds: 0: the validation split, or one fifth of training, validates; else cross-validation.
+        branches: one a trial: key, title, backbone, mode ("frozen", "fine_tuned"), views,
+            preprocessing (operations), feature_key, work (fixed work), gpus, prepare_seconds of a
+            core, seconds of a trial; further keys are the task's own.
+        decode_seconds: of a core, to read one sample.
+    """
+
+    folds: int
+    branches: list[dict[str, Json]]
+    decode_seconds: float
+
+
+@dataclass(frozen=True)
 class Scores:
-    """What a model said about a set of samples.
+    """What a classifier said about a set of samples.
 
     Attributes:
         labels: K class names, in the model's order.
@@ -114,6 +248,14 @@ class Plot:
     folded: bool = False
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of a report: heads of the columns and rows of text, the first column names the row."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 class Task(ABC):
     """One kind of work (classify pictures, find objects, …) as the workflow sees it."""
 
@@ -124,12 +266,25 @@ class Task(ABC):
     """Part of the prediction service's path that stands for the task."""
     service_field: str = "image"
     """JSON field of the prediction service that holds a sample in base64."""
-    objectives: Sequence[str] = ()
-    """What the search may optimise: names out of `metrics`."""
+    objectives: Mapping[str, str] = {}
+    """What a person may optimise → the figure of `metrics` that it means here."""
+    losses: Mapping[str, str] = {}
+    """Objective → the validation figure, lowest best, by which branches are ranked; without one they
+    are ranked by what the objective's figure lacks to 1."""
     figure_words: Mapping[str, str] = {}
     """Headline figures in plain words, by their name in `metrics`."""
     near_bits: int = 0
     """Largest Hamming distance of two fingerprints that are near-duplicates."""
+    label_kind: str = "class"
+    """Which label formats can serve the task: "class" or "boxes" (`orchard.formats`)."""
+    sample_endings: frozenset[str] = PICTURE_ENDINGS
+    """File endings that a sample usually has; formats are recognised by them."""
+    least_classes: int = 2
+    """Classes without which nothing can be trained."""
+    views: tuple[str, ...] = ("plain", "mirror")
+    """All views in which features can be computed, "plain" first."""
+    thumbnail_side: int = 176
+    """Width and height of a report's thumbnails, in pixels."""
 
     @abstractmethod
     def judge(self, payload: bytes, path: str, limits: Limits) -> Accepted | Refused:
@@ -137,28 +292,72 @@ class Task(ABC):
 
     @abstractmethod
     def labels_of(self, annotation: Json) -> tuple[str, ...]:
-        """The class names in one sample's annotation."""
+        """The class names in one sample's annotation, each as often as it occurs."""
 
     @abstractmethod
     def renamed(self, annotation: Json, names: Mapping[str, str]) -> Json:
         """The annotation with class names replaced as `names` says."""
 
+    def stratum(self, annotation: Json, counts: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The text over whose values splits are drawn evenly; "" for a sample without a label.
+
+        Args:
+            counts: how often each class occurs in the data set, for tasks with several a sample.
+        """
+        return next(iter(self.labels_of(annotation)), "")
+
+    def merged(self, annotations: Sequence[Json]) -> Json | None:
+        """Several annotations of one sample as one; None where they contradict each other."""
+        first = annotations[0]
+        return first if all(each == first for each in annotations) else None
+
+    def settled(
+        self, annotation: Json, width: int, height: int, given: Given | None = None
+    ) -> Settled:
+        """The annotation checked against the sample's size, repaired where its meaning is certain.
+
+        Args:
+            width, height: of the sample as it is stored, in pixels. given: as its file had it.
+        """
+        return Settled(annotation)
+
     @abstractmethod
-    def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[np.uint8]:
-        """Bytes of a sample → what preprocessing takes (pictures: (H, W, 3) RGB).
+    def decode(self, payload: bytes, limits: Limits | None = None) -> NDArray[Any]:
+        """Bytes of a sample → what preprocessing takes (pictures: (H, W, 3) uint8 RGB).
 
         Raises BadInput for bytes that are no sample, or above the limits (default: `Limits()`).
         """
 
     @abstractmethod
-    def metrics(self, scores: Scores) -> dict[str, Json]:
-        """All figures of an evaluation as JSON; the first ones are named in `headline_metrics`."""
+    def inputs(self, operations: Sequence[Mapping[str, Json]], decoded: NDArray[Any]) -> Floats:
+        """A decoded sample → R rows of the graph's input, (R, …): one, or windows or tiles."""
 
     @abstractmethod
-    def response(
-        self, scores: NDArray[np.float32], bundle: Mapping[str, Json], request: Mapping[str, Json]
-    ) -> dict[str, Json]:
-        """The answer of the prediction service for one sample, (K,) scores → JSON."""
+    def view(self, inputs: Floats, name: str) -> Floats:
+        """`inputs` in one of `views`."""
+
+    @abstractmethod
+    def answer(self, outputs: Floats, shape: tuple[int, ...], card: Mapping[str, Json]) -> Floats:
+        """The graph's outputs (R, …) of one sample → its answer.
+
+        Args:
+            shape: of the decoded sample. card: of the bundle.
+        """
+
+    @abstractmethod
+    def unflattened(self, flat: Floats, labels: Sequence[str]) -> Floats:
+        """An answer from its numbers in C order, as answers are stored."""
+
+    @abstractmethod
+    def verdict(self, answer: Floats, truth: Json, card: Mapping[str, Json]) -> Verdict:
+        """Whether an answer is right, in words."""
+
+    @abstractmethod
+    def metrics(self, answers: Answers, card: Mapping[str, Json]) -> dict[str, Json]:
+        """All figures of an evaluation as JSON; the first ones are named in `headline_metrics`.
+
+        `samples` counts those that take part. A figure without a sample behind it is None.
+        """
 
     @property
     @abstractmethod
@@ -166,12 +365,57 @@ class Task(ABC):
         """Names out of `metrics` that are shown first, the deciding one at the front."""
 
     @abstractmethod
-    def temperature(self, logits: NDArray[np.float32], truth: NDArray[np.int64]) -> float:
-        """The number by which logits (N, K) are divided so that scores are honest."""
+    def thresholds(self, answers: Answers, objective: str) -> dict[str, Json]:
+        """What a score must reach, chosen on validation; the bundle's card carries it."""
 
     @abstractmethod
-    def thresholds(self, scores: Scores, objective: str) -> dict[str, Json]:
-        """What a score must reach: {"per_class": {label: t}, "not_sure": t}."""
+    def response(
+        self, answer: Floats, card: Mapping[str, Json], request: Mapping[str, Json]
+    ) -> dict[str, Json]:
+        """The answer of the prediction service for one sample.
+
+        Raises BadInput for a parameter that cannot be used.
+        """
+
+    @abstractmethod
+    def parity_request(self, card: Mapping[str, Json]) -> dict[str, Json]:
+        """Parameters of a request whose response shows all that `difference` compares."""
+
+    @abstractmethod
+    def difference(self, here: Mapping[str, Json], there: Mapping[str, Json]) -> float:
+        """The largest difference of a score between two responses; infinite where they differ else."""
+
+    @abstractmethod
+    def plan(self, ask: Ask) -> Planned:
+        """The branches of a search, with fixed work for the time there is.
+
+        Raises BadInput where nothing can be learnt.
+        """
+
+    def figure_of(self, objective: str) -> str:
+        """The figure that an objective means here. Raises BadInput for one that is not known."""
+        if objective not in self.objectives:
+            raise BadInput(
+                "There is no such objective",
+                value=objective,
+                way_out=f"One of {', '.join(self.objectives)}",
+            )
+        return self.objectives[objective]
+
+    def support(self, answers: Answers, objective: str) -> int:
+        """On how many samples the objective's figure rests: all, or those of the smallest class."""
+        if objective in self.objectives and list(self.objectives).index(objective) == 0:
+            return len(answers.truths)
+        counts = Counter(name for truth in answers.truths for name in set(self.labels_of(truth)))
+        return min((counts[label] for label in answers.labels if counts[label]), default=0)
+
+    def knows(self, truth: Json, labels: Sequence[str]) -> bool:
+        """Whether a model with these classes can be right about a sample."""
+        return set(self.labels_of(truth)) <= set(labels)
+
+    def class_scores(self, answers: Answers) -> Scores | None:
+        """The answers as scores of classes, for doubts about labels; None where there are none."""
+        return None
 
     def bands(self, fingerprint: bytes) -> tuple[int, ...]:
         """Numbers of which two near fingerprints share at least one; () where the task has none."""
@@ -199,38 +443,22 @@ class Task(ABC):
         """Drawings of figures for the report."""
         return []
 
-    def thumbnail(self, payload: bytes, side: int) -> bytes:
-        """A small JPEG of a sample for a report, at most `side` pixels wide and high."""
+    def class_table(
+        self, metrics: Mapping[str, Json], card: Mapping[str, Json], labels: Mapping[str, Json]
+    ) -> Table | None:
+        """Figures of each class for the report; `labels` has the samples by class and split."""
+        return None
+
+    def thumbnail(
+        self,
+        payload: bytes,
+        side: int,
+        truth: Json = None,
+        answer: Floats | None = None,
+        card: Mapping[str, Json] | None = None,
+    ) -> bytes:
+        """A small JPEG of a sample for a report, at most `side` pixels wide and high.
+
+        Truth and answer are drawn into it where they are places in the sample.
+        """
         raise NotImplementedError(f"{self.name} has no thumbnails")
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What a model said about a set of samples, beside the truth.
-
-    Attributes:
-        labels: K class names, in the model's order.
-        answers: N answers; an answer's shape is the task's own.
-        truths: N annotations.
-        sample_ids: N sample ids, or none.
-    """
-
-    labels: tuple[str, ...]
-    answers: Sequence[NDArray[np.float32]]
-    truths: Sequence[Json]
-    sample_ids: tuple[str, ...] = field(default=())
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether one answer is right, for the list of bad cases.
-
-    Attributes:
-        truth, said: truth and answer in words.
-        confidence: how bad a wrong answer is, 0 to 1; the worst come first in a report.
-    """
-
-    right: bool
-    truth: str
-    said: str
-    confidence: float

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from orchard.stack import control, processes
 SECONDS_A_BUILD = 420.0
 
 
-def orchard(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """The command line, as a person calls it."""
+def orchard(
+    *arguments: str, check: bool = True, checkout: Path = REPOSITORY
+) -> subprocess.CompletedProcess[str]:
+    """The command line, as a person calls it in a checkout."""
     done = subprocess.run(
         [sys.executable, "-m", "orchard", *arguments],
-        cwd=REPOSITORY,
+        cwd=checkout,
         capture_output=True,
         text=True,
         check=False,
@@ -33,10 +36,9 @@ def orchard(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[
     return done
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The home of a stack that is up."""
-    home = tmp_path_factory.mktemp("stack")
+@contextmanager
+def running(home: Path, checkout: Path = REPOSITORY) -> Iterator[Path]:
+    """A stack of a checkout that is up; its home. Every process is gone in the end."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {
             "ORCHARD_HOME": str(home),
@@ -44,14 +46,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "ORCHARD_RETRY_SECONDS": "1",
             "ORCHARD_CODE_VERSION": "tests",
             "ORCHARD_RETRAIN_CRON": "* * * * *",
-            "PYTHONPATH": str(REPOSITORY),
+            "PYTHONPATH": str(checkout),
         }.items():
             patch.setenv(name, value)
         for name in [name for name in os.environ if name.startswith("AIRFLOW_")]:
             patch.delenv(name)
         settings.cache_clear()
         try:
-            orchard("up")
+            orchard("up", checkout=checkout)
             settings.cache_clear()
             yield home
         finally:
@@ -59,6 +61,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             left = processes.belonging(home)
             settings.cache_clear()
     assert not left, f"These processes stayed: {left}"
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The home of a stack that is up."""
+    with running(tmp_path_factory.mktemp("stack")) as home:
+        yield home
 
 
 @pytest.fixture
@@ -118,6 +127,15 @@ def wait_for_end(airflow: Airflow, run_id: str, state: str = "success") -> None:
             if each == "failed" and "[" not in name
         }
         pytest.fail(f"{run_id} ended {run['state']}: {told}\n{logs}")
+
+
+def wait_for_line(airflow: Airflow, run_id: str, task_id: str, text: str) -> None:
+    """Wait until a task's log holds a text: a state may be told before the last lines are."""
+    wait_for(
+        lambda: any(text in line for line in airflow.log(run_id, task_id, 1)),
+        f"{text!r} in the log of {task_id}",
+        20,
+    )
 
 
 def processes_of(build_id: str) -> list[psutil.Process]:

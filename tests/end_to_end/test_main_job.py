@@ -26,6 +26,7 @@ from tests.end_to_end.conftest import (
     states,
     wait_for,
     wait_for_end,
+    wait_for_line,
 )
 
 PROJECT = "shapes"
@@ -73,9 +74,8 @@ def test_the_run_leaves_its_traces(airflow: Airflow, first: dict[str, Any]) -> N
     assert all("px" in trial["rendered_map_index"] for trial in trials)
 
     for task_id in ("ingest", "check", "prepare", "select", "evaluate", "publish"):
-        lines = [line for line in airflow.log(run_id, task_id, 1) if line]
         summary = airflow.returned(run_id, task_id)["summary"]
-        assert any(line.startswith(summary[:40]) for line in lines), (task_id, lines)
+        wait_for_line(airflow, run_id, task_id, summary[:40])
 
     path = f"/api/v2/dags/build_model/dagRuns/{run_id}/taskInstances/evaluate/links"
     links = airflow.call("GET", path.replace("+", "%2B"))["extra_links"]
@@ -135,7 +135,7 @@ def test_bad_input_is_not_tried_again(airflow: Airflow, stack: Path) -> None:
     wait_for_end(airflow, run_id, "failed")
     ingest = next(t for t in airflow.task_instances(run_id) if t["task_id"] == "ingest")
     assert (ingest["state"], ingest["try_number"]) == ("failed", 1)
-    assert any("not-there" in line for line in airflow.log(run_id, "ingest", 1))
+    wait_for_line(airflow, run_id, "ingest", "not-there")
 
 
 def test_two_runs_of_one_project_take_turns_and_another_owner_goes_on(

@@ -18,6 +18,7 @@ def parameters(**changed: Any) -> dict[str, Any]:
     return {
         "project": "keys",
         "endpoint": "line",
+        "task": "image_classification",
         "objective": "accuracy",
         "approval": "person",
         "floor": 0.9,
@@ -67,7 +68,7 @@ def test_what_is_optimised_decides() -> None:
     decision = decide(given, told)
     assert decision is not None
     assert not decision.approved
-    assert "recall of the worst class 0.500" in decision.reason
+    assert "worst class recall 0.500" in decision.reason
 
 
 def test_a_person_is_asked() -> None:

@@ -30,7 +30,7 @@ PAYLOADS = (bytes(range(48)), bytes(range(48, 96)))
 
 
 def preprocess(payload: bytes) -> np.ndarray:
-    return np.frombuffer(payload, np.uint8).astype(np.float32).reshape(3, 4, 4)
+    return np.frombuffer(payload, np.uint8).astype(np.float32).reshape(1, 3, 4, 4)
 
 
 def predict(inputs: np.ndarray) -> np.ndarray:
@@ -128,12 +128,12 @@ def test_golden_vectors_are_the_same_bytes_again_and_pass(tmp_path: Path) -> Non
 def test_a_program_that_prepares_or_predicts_differently_is_found(tmp_path: Path) -> None:
     folder = bundle.write(tmp_path / "one", CARD, FILES, GOLDEN).folder
     with pytest.raises(OrchardError, match="input"):
-        bundle.check_golden(folder, lambda payload: preprocess(payload)[::-1], predict)
-    with pytest.raises(OrchardError, match="scores"):
+        bundle.check_golden(folder, lambda payload: preprocess(payload)[:, ::-1], predict)
+    with pytest.raises(OrchardError, match="output"):
         bundle.check_golden(folder, preprocess, lambda inputs: predict(inputs)[:, ::-1])
-    with pytest.raises(OrchardError, match="scores"):
+    with pytest.raises(OrchardError, match="output"):
         bundle.check_golden(folder, preprocess, lambda inputs: predict(inputs) * np.nan)
-    with pytest.raises(OrchardError, match="scores"):
+    with pytest.raises(OrchardError, match="output"):
         bundle.check_golden(folder, preprocess, lambda inputs: predict(inputs)[:, :1])
 
 

@@ -22,21 +22,21 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bundles.Bundle:
 
 def test_bytes_become_scores_whatever_the_batch(bundle: bundles.Bundle) -> None:
     payloads = [picture(COLOURS[label], 7, (30 + 5 * i, 40)) for i, label in enumerate(COLOURS)] * 3
-    scores = Model(bundle, batch=5).scores(payloads)
+    scores = np.concatenate(Model(bundle, batch=5).answers(payloads))
     assert scores.shape == (12, 4)
     assert scores.dtype == np.float32
     assert scores.sum(axis=1) == pytest.approx(np.ones(12), abs=1e-5)
     assert [bundle.labels[best] for best in scores.argmax(axis=1)] == list(COLOURS) * 3
     model = Model(bundle, batch=1, threads=2)
-    assert np.abs(model.scores(payloads) - scores).max() < 1e-5
-    inputs = np.stack([model.input_of(payload) for payload in payloads])
-    assert np.abs(model.predict(inputs) - scores).max() < 1e-5
-    assert model.scores([]).shape == (0, 4)
+    assert np.abs(np.concatenate(model.answers(payloads)) - scores).max() < 1e-5
+    prepared = [model.prepared(payload) for payload in payloads]
+    assert np.abs(np.concatenate(model.answers_of(prepared)) - scores).max() < 1e-5
+    assert model.answers([]) == model.answers_of([]) == []
 
 
 def test_an_answer_in_the_task_s_form(bundle: bundles.Bundle) -> None:
     model = Model(bundle)
-    answer = model.answer(model.scores([picture(COLOURS["red"], 1)])[0], {"top_num": 1})
+    answer = model.response(model.answers([picture(COLOURS["red"], 1)])[0], {"top_num": 1})
     assert answer["results"][0]["name"] == "red"
 
 
@@ -45,13 +45,13 @@ def test_golden_vectors_hold_and_a_changed_graph_is_found(tmp_path: Path) -> Non
     assert Model(good).verify() <= 1e-6
     other = write_bundle(tmp_path / "other", COLOURS, sharpness=5.0)
     (good.folder / bundles.MODEL).write_bytes(other.model.read_bytes())
-    with pytest.raises(OrchardError, match="scores"):
+    with pytest.raises(OrchardError, match="output"):
         Model(bundles.read(good.folder)).verify()
 
 
 def test_no_picture_is_refused(bundle: bundles.Bundle) -> None:
     with pytest.raises(BadInput):
-        Model(bundle).scores([picture(COLOURS["red"], 1), b"<html>"])
+        Model(bundle).answers([picture(COLOURS["red"], 1), b"<html>"])
 
 
 def test_a_graph_that_is_none_or_has_other_names_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from orchard import preprocess
 from orchard.decode import PictureRefused, decode_picture
 from orchard.errors import BadInput
-from orchard.preprocess import PAD_VALUE, apply, batch, standard, validate
+from orchard.preprocess import PAD_VALUE, apply, batch, normalised, standard, validate
 from tests.orchard import odd_pictures as odd
 
 Pixels = NDArray[np.uint8]
@@ -256,3 +256,11 @@ def test_a_golden_vector_finds_what_is_done_differently(fit: str) -> None:
 def test_a_golden_vector_needs_a_picture() -> None:
     with pytest.raises(PictureRefused):
         preprocess.golden_vector(standard(8, "pad"), b"no picture")
+
+
+def test_a_backbone_says_how_pixels_are_normalised() -> None:
+    plain = standard(32, "pad")
+    assert normalised(plain, {"mean": [127.0] * 3, "scale": [128.0] * 3}) == plain
+    operations = normalised(plain, {"mean": [1.0, 2.0, 3.0], "scale": [2.0, 4.0, 8.0]})
+    planes = apply(operations, np.full((9, 9, 3), 9, np.uint8))[:, 16, 16]
+    assert planes.tolist() == [4.0, 1.75, 0.75]

@@ -57,4 +57,6 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
         servers.service(root, folder / "service.log") as server,
         httpx.Client(trust_env=False, timeout=60.0) as client,
     ):
-        yield Endpoint(server, client, root, bundle)
+        endpoint = Endpoint(server, client, root, bundle)
+        servers.wait_for(lambda: len(endpoint.processes()) == 2)
+        yield endpoint

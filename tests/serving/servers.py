@@ -74,6 +74,14 @@ def running(
             os.killpg(process.pid, signal.SIGKILL)
 
 
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until a condition is true. What follows an answer (a log line, a metric) needs it."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "this did not come true in time"
+        time.sleep(0.05)
+
+
 def answers(url: str) -> bool:
     """Whether an address answers with 200."""
     try:

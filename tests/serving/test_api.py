@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import time
 import zlib
+from collections.abc import Callable
 
+import httpx
 import pytest
 
 from tests.serving.bundles import LABELS, TOKEN, picture
 from tests.serving.conftest import Endpoint
+from tests.serving.servers import wait_for
 
 RED = base64.b64encode(picture("red")).decode()
 
@@ -219,21 +223,34 @@ def test_metrics_count_all_processes(colours: Endpoint) -> None:
         wanted = 'orchard_service_requests_total{code="0",endpoint="colours",status="200"}'
         return sum(float(line.split()[-1]) for line in lines if line.startswith(wanted))
 
-    before = count()
+    before = settled(count)
     for _ in range(20):
         url = f"{colours.server.url}/rpc/2.0/ai_custom/v1/classification/colours"
-        import httpx
-
         httpx.post(
             url, params={"access_token": TOKEN}, json={"image": RED}, trust_env=False
         ).raise_for_status()
-    assert count() == before + 20
+    assert settled(count) == before + 20
+
+
+def settled(count: Callable[[], float]) -> float:
+    """A count that has come to rest: requests are counted after they were answered."""
+    seen = [count()]
+
+    def rests() -> bool:
+        time.sleep(0.3)
+        seen.append(count())
+        return seen[-1] == seen[-2]
+
+    wait_for(rests)
+    return seen[-1]
 
 
 def test_log_has_a_line_a_request_and_no_token(colours: Endpoint) -> None:
     answer = colours.post(json={"image": RED}).json()
+    named = f"log_id={answer['log_id']}"
+    wait_for(lambda: named in colours.server.log.read_text())
     log = colours.server.log.read_text()
-    line = next(each for each in log.splitlines() if f"log_id={answer['log_id']}" in each)
+    line = next(each for each in log.splitlines() if named in each)
     assert " 200 " in line
     assert " ms " in line
     assert colours.bundle in line

@@ -6,7 +6,7 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pytest
 from tests.serving import servers
 from tests.serving.bundles import TOKEN, deploy, make_bundle, picture
 from tests.serving.conftest import Endpoint
+from tests.serving.servers import wait_for
 
 
 @pytest.fixture
@@ -31,13 +32,6 @@ def own(tmp_path: Path) -> Iterator[Endpoint]:
         endpoint = Endpoint(server, client, root, bundle)
         wait_for(lambda: len(endpoint.processes()) == 2)
         yield endpoint
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "this did not come true in time"
-        time.sleep(0.05)
 
 
 def live(endpoint: Endpoint) -> list[list[str]]:

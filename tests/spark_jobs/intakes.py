@@ -24,7 +24,7 @@ OWNER = "local"
 DATASET = "parts"
 
 Sample = tuple[str, bytes]
-Label = tuple[str, str]
+Label = tuple[str, Any]
 
 
 def picture(

@@ -106,7 +106,7 @@ def test_winner_and_champion_on_the_same_test_split(build: SmallBuild, tmp_path:
     assert {row["bundle"] for row in first} == {winner, champion.hash}
     own = [row for row in first if row["bundle"] == winner]
     assert [row["sample_id"] for row in own] == sorted(row["sample_id"] for row in own)
-    assert all(len(row["scores"]) == 4 for row in own if row["failure"] is None)
+    assert all(len(row["answer"]) == 4 for row in own if row["failure"] is None)
     assert [row["path"] for row in own if row["failure"]] == ["green/broken.jpg"]
 
     assert facts["test_samples"] == 37

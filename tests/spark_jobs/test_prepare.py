@@ -6,13 +6,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import pyarrow.parquet as pq
 import pytest
 from onnx import TensorProto, helper
 
-from orchard import features, preprocess
+from orchard import preprocess
 from orchard.blobs import Blobs, keys
 from orchard.program import Step
 from orchard.tasks import task
@@ -52,6 +51,9 @@ def write_plan(of: Step, version: str, views: dict[str, list[str]]) -> None:
             "size": KINDS[key][1],
             "fit": KINDS[key][2],
             "views": views[key],
+            "preprocessing": preprocess.normalised(
+                preprocess.standard(*KINDS[key][1:]), CARD["normalisation"]
+            ),
             "feature_key": key,
         }
         for key in views
@@ -149,13 +151,3 @@ def test_a_picture_that_fails_is_a_row_with_its_reason() -> None:
         (row["sample_id"], "plain"),
     ]
     assert all(r["failure"] for r in failed)
-
-
-def test_the_card_says_how_pixels_are_normalised() -> None:
-    card = {"normalisation": {"mean": [1.0, 2.0, 3.0], "scale": [2.0, 4.0, 8.0]}}
-    operations = features.operations_of(32, "pad", card)
-    pixels = np.full((9, 9, 3), 9, np.uint8)
-    planes = preprocess.apply(operations, pixels)[:, 16, 16]
-    assert planes.tolist() == [4.0, 1.75, 0.75]
-    plain = features.operations_of(32, "pad", CARD)
-    assert plain == preprocess.standard(32, "pad")

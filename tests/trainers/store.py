@@ -79,6 +79,8 @@ def write_manifest(blobs: Blobs, made: Sequence[Sample]) -> None:
             "label": sample.label,
             "split": sample.split,
             "fold": sample.fold,
+            "width": 72,
+            "height": 72,
         }
         for sample, reference in pairs
     ]
@@ -136,6 +138,7 @@ def plan(work: dict[str, Any], views: Sequence[str], folds: int = 5) -> dict[str
         "task": "image_classification",
         "folds": folds,
         "objective": "accuracy",
+        "figure": "accuracy",
         "seed": 7,
         "labels": list(LABELS),
         "branches": [
@@ -147,6 +150,7 @@ def plan(work: dict[str, Any], views: Sequence[str], folds: int = 5) -> dict[str
                 "fit": "squash",
                 "mode": "frozen",
                 "views": list(views),
+                "preprocessing": standard(SIZE, "squash"),
                 "feature_key": feature_key(),
                 "work": work,
                 "seconds": 5.0,

@@ -68,12 +68,10 @@ def test_a_trial_leaves_a_proven_bundle_and_the_same_one_again(stores: Path) -> 
     assert facts["reproducible"] is True
     assert KEY in facts["branch"] and facts["bundle"] in facts["summary"]
     model = Model(bundles.read(stores / "one", facts["bundle"]))
-    right = [
-        int(model.predict(model.input_of(sample.payload)[None]).argmax()) == _index(sample)
-        for sample in made
-    ]
+    right = [int(model.answers([sample.payload])[0].argmax()) == _index(sample) for sample in made]
     assert np.mean(right) >= facts["validation"]["accuracy"]
-    bundles.check_golden(stores / "one", model.input_of, model.predict)
+    assert facts["support"] == len(made)
+    assert model.verify() < 1e-4
     again = trial.body(step(attempt=2))
     assert again["bundle"] == facts["bundle"]
     assert again["mlflow_run_id"] == facts["mlflow_run_id"]
@@ -94,8 +92,10 @@ def _check_tables(blobs: Blobs, made: list[store.Sample], facts: dict[str, Any])
     with blobs.open(f"{BASE}/out_of_fold.parquet") as file:
         table: pyarrow.Table = parquet.read_table(file)
     assert table.column("sample_id").to_pylist() == [sample.sample_id for sample in made]
-    assert table.column("truth").to_pylist() == [sample.label for sample in made]
-    scores = np.array(table.column("scores").to_pylist())
+    assert [json.loads(text) for text in table.column("annotation").to_pylist()] == [
+        sample.label for sample in made
+    ]
+    scores = np.array(table.column("answer").to_pylist())
     np.testing.assert_allclose(scores.sum(axis=1), 1.0, atol=1e-5)
     labels = json.loads(table.schema.metadata[b"labels"])
     answers = [labels[i] for i in scores.argmax(axis=1)]

@@ -6,10 +6,12 @@ import argparse
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trainers.backbones import speech_embedding, speech_graph
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.graph import write_atomically
 from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
@@ -50,26 +52,38 @@ def write_backbones(folder: Path) -> dict[str, Path]:
     facts, which hold its hash.
     """
     paths = {}
-    for backbone in backbones().values():
-        graph = feature_graph(backbone)
-        paths[backbone.name] = _write_both(folder, graph, backbone_facts(backbone, graph))
-    for maps in feature_maps().values():
-        graph = maps_graph(maps)
-        paths[maps.name] = _write_both(folder, graph, maps_facts(maps, graph))
+    started = time.monotonic()
+    for graph, facts in _graphs():
+        text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+        path = Path(folder) / f"{facts['name']}.onnx"
+        changed = [_write(path, graph), _write(path.with_suffix(".json"), text.encode())]
+        logger.info(
+            "%s: %s, %.1f MB, %.2f s",
+            facts["name"],
+            "written" if any(changed) else "unchanged",
+            len(graph) / 1e6,
+            time.monotonic() - started,
+        )
+        paths[str(facts["name"])] = path
+        started = time.monotonic()
     return paths
 
 
-def _write_both(folder: Path, graph: bytes, facts: Mapping[str, Any]) -> Path:
-    path = Path(folder) / f"{facts['name']}.onnx"
-    text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
-    changed = [_write(path, graph), _write(path.with_suffix(".json"), text.encode())]
-    logger.info(
-        "%s: %s, %.1f MB",
-        facts["name"],
-        "written" if any(changed) else "unchanged",
-        len(graph) / 1e6,
-    )
-    return path
+def cards() -> dict[str, dict[str, Any]]:
+    """Facts of every backbone by name, as the store has them beside the graphs."""
+    return {str(facts["name"]): facts for _, facts in _graphs()}
+
+
+def _graphs() -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Each graph with its facts."""
+    for backbone in backbones().values():
+        graph = feature_graph(backbone)
+        yield graph, backbone_facts(backbone, graph)
+    for maps in feature_maps().values():
+        graph = maps_graph(maps)
+        yield graph, maps_facts(maps, graph)
+    graph = speech_graph.feature_graph()
+    yield graph, speech_embedding.facts(graph)
 
 
 def _write(path: Path, data: bytes) -> bool:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from orchard.blobs import Blobs, SegmentReader
 from orchard.errors import NotFound
 from trainers.backbones import Backbone
+from trainers.classification.heads import Problem
 from trainers.fine_tune import FineTuned, FineTuneSettings, fine_tune
 from trainers.head_weights import HeadWeights
-from trainers.image_classification.heads import Problem
 from trainers.samples import Samples
 
 logger = logging.getLogger(__name__)

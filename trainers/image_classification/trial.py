@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.blobs import Blobs, SegmentReader
-from orchard.errors import BadInput
-from orchard.preprocess import apply, standard
-from orchard.tasks import Scores, task
+from orchard.blobs import Blobs
+from orchard.classification import thresholds
+from orchard.tasks import Answers, task
 from orchard.tasks.base import JUDGED
-from orchard.tasks.image_classification import thresholds
 from trainers.backbones import feature_layout, get_backbone
 from trainers.backbones.architecture import Weights
 from trainers.backbones.export import export_classifier, load_classifier, onnx_scores, prove_equal
+from trainers.classification.branch import search
+from trainers.classification.outcome import curves_of, payloads_of, problem_of
+from trainers.classification.population import log_softmax, measure_of
 from trainers.features import Features
 from trainers.head_weights import HeadWeights
 from trainers.image_classification import fine_tuned
-from trainers.image_classification.branch import Found, search
-from trainers.image_classification.heads import Problem
-from trainers.image_classification.population import log_softmax, measure_of
-from trainers.result import Curve, TrialResult
+from trainers.result import TrialResult
 from trainers.samples import Samples
 
 logger = logging.getLogger(__name__)
@@ -62,13 +60,13 @@ def run(
     """
     labels = tuple(plan["labels"])
     backbone = get_backbone(str(branch["backbone"]))
-    operations = standard(int(branch["size"]), str(branch["fit"]))
-    decode = task(TASK).decode
+    operations = list(branch["preprocessing"])
+    room = task(TASK)
 
     def prepare(payload: bytes) -> NDArray[np.float32]:
-        return apply(operations, decode(payload, JUDGED))
+        return room.inputs(operations, room.decode(payload, JUDGED))
 
-    problem = _problem(samples, labels)
+    problem = problem_of(samples, labels)
     tuned = branch["mode"] == "fine_tuned"
     found = search(
         features,
@@ -91,7 +89,7 @@ def run(
             problem,
             branch["work"],
             blobs,
-            prepare,
+            lambda payload: prepare(payload)[0],
             checkpoint_key=checkpoint_key,
             objective=str(plan["objective"]),
             seed=int(plan["seed"]),
@@ -118,16 +116,18 @@ def run(
         }
     exported = folder / "export"
     model = export_classifier(exported, backbone, trained.head, trained.weights)
-    payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
+    payloads = payloads_of(samples, blobs, PROVEN_SAMPLES)
     classifier = load_classifier(exported)
-    difference = prove_equal(model, classifier, np.stack([prepare(each) for each in payloads]))
+    difference = prove_equal(
+        model, classifier, np.concatenate([prepare(each) for each in payloads])
+    )
     logger.info("Paddle and ONNX differ by at most %.1e on %d pictures", difference, len(payloads))
     truth = problem.truth[trained.rows]
     calibrated = (trained.logits / trained.temperature).astype(np.float32)
-    scores = Scores(
+    answers = Answers(
         labels,
-        np.exp(log_softmax(calibrated)).astype(np.float32),
-        truth,
+        np.exp(log_softmax(calibrated)).astype(np.float32)[:, None],
+        [samples.annotations[row] for row in trained.rows],
         tuple(samples.sample_ids[row] for row in trained.rows),
     )
     return TrialResult(
@@ -137,11 +137,11 @@ def run(
         parameter_count=sum(int(np.prod(each.shape)) for each in classifier.parameters()),
         preprocess=prepare,
         predict=lambda batch: onnx_scores(model, batch),
-        golden_payloads=task(TASK).golden_payloads(),
-        preprocessing=list(operations),
-        scores=scores,
+        golden_payloads=room.golden_payloads(),
+        preprocessing=operations,
+        answers=answers,
         validation=dict(measure_of(calibrated, truth, str(plan["objective"])).figures),
-        thresholds=thresholds.choose(scores, str(plan["objective"])),
+        thresholds=room.thresholds(answers, str(plan["objective"])),
         temperature=trained.temperature,
         winner={
             "members": [
@@ -149,7 +149,7 @@ def run(
             ],
             **note,
         },
-        curves=_curves(found),
+        curves=curves_of(found),
         stopped_by_clock=stopped,
         proof=difference,
     )
@@ -164,49 +164,3 @@ class _Trained:
     rows: NDArray[np.int64]
     logits: NDArray[np.float32]
     temperature: float
-
-
-def _problem(samples: Samples, labels: Sequence[str]) -> Problem:
-    index = {label: number for number, label in enumerate(labels)}
-    truth = np.array([index[str(annotation)] for annotation in samples.annotations], np.int64)
-    if len(np.unique(truth)) < 2:
-        raise BadInput(
-            "Training needs pictures of at least two classes",
-            value=len(np.unique(truth)),
-            way_out="Add pictures of another class",
-        )
-    if not (samples.folds >= 0).any():
-        raise BadInput("No picture is left to validate on", way_out="Add pictures of each class")
-    return Problem(truth, samples.folds, samples.fold_count, len(labels))
-
-
-def _curves(found: Found) -> list[Curve]:
-    result = []
-    for rank, record in enumerate(found.outcome.records, 1):
-        candidate = found.candidates[record.index]
-        result.append(
-            Curve(
-                candidate=record.index,
-                rank=rank,
-                parameters=candidate.to_json(),
-                points=record.curve,
-                best=dict(record.best.figures) if record.best else {},
-                score=record.score,
-                best_epoch=record.best_epoch,
-                epochs=record.epochs,
-                rung=record.rung,
-                stopped_early=record.stopped,
-                reason=record.reason,
-                member=record.index in found.members,
-            )
-        )
-    return result
-
-
-def _payloads(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
-    """Bytes of samples spread evenly over all."""
-    reader = SegmentReader(blobs)
-    rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
-    payloads = [reader.read(*samples.locations[row]) for row in rows]
-    reader.close()
-    return payloads

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
+
+from orchard.classification import planning
+from orchard.preprocess import feature_key, normalised, standard
+from orchard.tasks.base import Ask, Planned
+from orchard.tasks.costs import Costs
 
 LITE0, LITE1, LITE2 = (f"efficientnet-lite{number}" for number in range(3))
 
@@ -43,82 +48,89 @@ LONG_SIDE = 1.8
 """Above that ratio of the sides, squashing bends shapes too much."""
 
 
-class SampleCosts(Protocol):
-    """The part of the cost table that is needed here (see `orchard.planning.costs.Costs`)."""
+def plan(ask: Ask) -> Planned:
+    """The dearest set of branches whose features fit into the time; the cheapest one at least.
 
-    decode_megapixel: float
-    cores: int
+    A fine-tuned branch joins where its own estimate fits into its share of the minutes.
 
-    def fine_tune(self, samples: int, size: int, epochs: int, views: int, gpus: int) -> float: ...
-
-    def prepare_sample(
-        self, branch: Mapping[str, Any], card: Mapping[str, Any], views: int
-    ) -> float: ...
-
-
-def choose(
-    *,
-    summary: Mapping[str, Any],
-    cards: Mapping[str, Mapping[str, Any]],
-    samples: int,
-    seconds: float,
-    minutes: float,
-    gpus: int,
-    costs: SampleCosts,
-    reasons: list[str],
-) -> list[dict[str, Any]]:
-    """The branches whose features cost at most `seconds` of a core; the cheapest set at least.
-
-    A fine-tuned branch joins where its own estimate fits into its share of the minutes. Says why
-    in `reasons`.
+    Raises:
+        BadInput: there are fewer than two classes.
     """
-    fit = _fit(summary, reasons)
-    decoding = decode_seconds(summary, costs)
-    small = max(_median(summary)) <= SMALL_SIDE
-    known = [_known(rung, cards) for rung in (SMALL_LADDER if small else LADDER)]
+    planning.check_classes(ask)
+    parts = planning.folds(ask)
+    choices = _choices(ask)
+    frozen = sum(choice["mode"] == "frozen" for choice in choices)
+    work = planning.work(ask, parts, frozen)
+    return Planned(
+        parts,
+        [_branch(ask, choice, work, parts) for choice in choices],
+        decode_seconds(ask.summary, ask.costs),
+    )
+
+
+def _choices(ask: Ask) -> list[dict[str, Any]]:
+    fit = _fit(ask.summary, ask.reasons)
+    decoding = decode_seconds(ask.summary, ask.costs)
+    small = max(_median(ask.summary)) <= SMALL_SIDE
+    known = [_known(rung, ask.cards) for rung in (SMALL_LADDER if small else LADDER)]
     if small:
-        reasons.append("the pictures are small, so they are not blown up far")
+        ask.reasons.append("the pictures are small, so they are not blown up far")
+    seconds = planning.PREPARE_SHARE * ask.seconds * ask.costs.cores
     chosen = known[0]
     for rung in known:
         cost = decoding + sum(
-            costs.prepare_sample({"size": size}, cards[name], views) for name, size, views in rung
+            ask.costs.prepare_sample(size * size, ask.cards[name], views)
+            for name, size, views in rung
         )
-        if samples * cost <= seconds:
+        if ask.samples * cost <= seconds:
             chosen = rung
     sizes = ", ".join(f"{size}" for size in sorted({size for _, size, _ in chosen}))
     mirrored = any(views > 1 for *_, views in chosen)
-    reasons.append(
+    ask.reasons.append(
         f"{len(chosen)} branches, pictures of {sizes} pixels{', also mirrored' if mirrored else ''}: "
         "the largest set whose features fit into the time"
     )
-    choices = [_choice(name, size, fit, views, cards) for name, size, views in chosen]
-    return choices + _fine_tuned(choices, samples, minutes, gpus, costs, reasons)
+    choices = [_choice(name, size, fit, views, ask.cards) for name, size, views in chosen]
+    return choices + _fine_tuned(choices, ask)
 
 
-def _fine_tuned(
-    choices: Sequence[Mapping[str, Any]],
-    samples: int,
-    minutes: float,
-    gpus: int,
-    costs: SampleCosts,
-    reasons: list[str],
-) -> list[dict[str, Any]]:
+def _branch(
+    ask: Ask, choice: Mapping[str, Any], work: Mapping[str, Any], parts: int
+) -> dict[str, Any]:
+    card = ask.cards[choice["backbone"]]
+    size, views = int(choice["size"]), len(choice["views"])
+    seconds = planning.trial_seconds(ask, parts, float(card["feature_count"]), views, work)
+    choice = dict(choice)
+    seconds += choice.pop("extra_seconds", 0.0)
+    own = choice["mode"] == "frozen"  # a fine-tuned branch takes the features of a frozen one
+    prepare = ask.samples * ask.costs.prepare_sample(size * size, card, views) if own else 0.0
+    return {
+        **choice,
+        "preprocessing": normalised(standard(size, choice["fit"]), card["normalisation"]),
+        "feature_key": feature_key(choice["backbone"], f"{size}-{choice['fit']}", card["sha256"]),
+        "work": {**work, **choice.get("work", {})},
+        "prepare_seconds": round(prepare, 2),
+        "seconds": round(seconds, 1),
+    }
+
+
+def _fine_tuned(choices: Sequence[Mapping[str, Any]], ask: Ask) -> list[dict[str, Any]]:
     """The fine-tuned branch, or none; its features are those of a frozen branch."""
     name, size = FINE_TUNED
     frozen = [each for each in choices if (each["backbone"], each["size"]) == (name, size)]
-    seconds = costs.fine_tune(samples, size, FINE_TUNED_EPOCHS, FINE_TUNED_VIEWS, gpus)
-    allowed = FINE_TUNE_SHARE * minutes * 60
-    if not frozen or samples < FINE_TUNED_SAMPLES:
+    seconds = ask.costs.fine_tune(ask.samples, size, FINE_TUNED_EPOCHS, FINE_TUNED_VIEWS, ask.gpus)
+    allowed = FINE_TUNE_SHARE * ask.minutes * 60
+    if not frozen or ask.samples < FINE_TUNED_SAMPLES:
         return []
     if seconds > allowed:
-        reasons.append(
+        ask.reasons.append(
             f"no fine-tuning from pixels: it would take about {seconds / 60:.0f} minutes, "
             f"{allowed / 60:.0f} are there for it"
         )
         return []
-    reasons.append(
+    ask.reasons.append(
         f"a branch is fine-tuned from pixels, about {max(1, seconds / 60):.0f} minutes"
-        + (" on a GPU" if gpus else "")
+        + (" on a GPU" if ask.gpus else "")
     )
     return [
         {
@@ -126,14 +138,14 @@ def _fine_tuned(
             "key": f"{frozen[0]['key']}-fine-tuned",
             "title": f"{frozen[0]['title']} · fine-tuned",
             "mode": "fine_tuned",
-            "gpus": min(1, gpus),
+            "gpus": min(1, ask.gpus),
             "work": {"fine_tune_epochs": FINE_TUNED_EPOCHS, "unfrozen_blocks": UNFROZEN_BLOCKS},
             "extra_seconds": round(seconds, 1),
         }
     ]
 
 
-def decode_seconds(summary: Mapping[str, Any], costs: SampleCosts) -> float:
+def decode_seconds(summary: Mapping[str, Any], costs: Costs) -> float:
     """Seconds of a core to read one picture of middle size."""
     width, height = _median(summary)
     return costs.decode_megapixel * width * height / 1e6
@@ -171,5 +183,7 @@ def _choice(
         "backbone": name,
         "size": size,
         "fit": fit,
+        "pixels": size * size,
+        "mode": "frozen",
         "views": list(VIEWS[:views]),
     }

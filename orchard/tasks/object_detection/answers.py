@@ -101,9 +101,7 @@ def boxes_found(
     return found
 
 
-def suppressed(
-    boxes: Floats, kinds: NDArray[np.int64], iou: float, most: int
-) -> NDArray[np.int64]:
+def suppressed(boxes: Floats, kinds: NDArray[np.int64], iou: float, most: int) -> NDArray[np.int64]:
     """Greedy non-maximum suppression: indices of the boxes that stay, at most `most`.
 
     Args:

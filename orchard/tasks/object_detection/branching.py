@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from orchard.errors import BadInput
-from orchard.preprocess import PREPROCESSING_VERSION, validate
+from orchard.preprocess import feature_key, normalised
+from orchard.tasks.base import Ask, Planned
 
 KIND = "maps"
 SIDE_MULTIPLE = 32
@@ -50,35 +51,6 @@ BRANCH_MINUTES = 30.0
 """From here on a second branch tries another input size."""
 
 
-class Costs(Protocol):
-    """The part of the cost table that is needed here (see `orchard.tasks.costs.Costs`)."""
-
-    cores: int
-    decode_megapixel: float
-    spark_start: float
-
-
-class Ask(Protocol):
-    """What is planned for (see `orchard.tasks.base.Ask`)."""
-
-    @property
-    def summary(self) -> Mapping[str, Any]: ...
-    @property
-    def samples(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def minutes(self) -> float: ...
-    @property
-    def counts(self) -> Mapping[str, int]: ...
-    @property
-    def cards(self) -> Mapping[str, Mapping[str, Any]]: ...
-    @property
-    def costs(self) -> Costs: ...
-    @property
-    def reasons(self) -> list[str]: ...
-
-
 @dataclass(frozen=True)
 class Choice:
     """An input size with its views and what is left for training."""
@@ -94,8 +66,8 @@ class Choice:
         return self.height * self.width / 1e6
 
 
-def branches(ask: Ask) -> tuple[int, list[dict[str, Any]], float]:
-    """(folds, branches, seconds of a core to read one sample): see `orchard.tasks.base.Planned`.
+def plan(ask: Ask) -> Planned:
+    """The branches of a detector's search.
 
     Raises:
         BadInput: there is no box to learn from, or no backbone of maps in the store.
@@ -119,7 +91,7 @@ def branches(ask: Ask) -> tuple[int, list[dict[str, Any]], float]:
         kept.append(choices[place + 1] if place + 1 < len(choices) else choices[place - 1])
         ask.reasons.append("two branches, with pictures of different size, share the time")
     made = [_branch(ask, each, name, card, len(kept)) for each in kept]
-    return folds, made, decode_seconds(ask)
+    return Planned(folds, made, decode_seconds(ask))
 
 
 def decode_seconds(ask: Ask) -> float:
@@ -205,24 +177,25 @@ def _branch(
     spent = sum(rung["keep"] * rung["epochs"] for rung in work["rungs"]) * work["members"]
     training = spent * _epoch_seconds(ask.samples, choice)
     size = f"{choice.width}x{choice.height}"
-    normalisation = card["normalisation"]
-    operations: list[dict[str, Any]] = [
-        {
-            "operation": "resize",
-            "fit": "pad",
-            "width": choice.width,
-            "height": choice.height,
-            "kernel": "bilinear",
-        },
-        {
-            "operation": "normalise",
-            "mean": _one_or_three(normalisation["mean"]),
-            "scale": _one_or_three([1.0 / value for value in normalisation["scale"]]),
-            "layout": "CHW",
-            "channels": "RGB",
-        },
-    ]
-    validate(operations)
+    operations = normalised(
+        [
+            {
+                "operation": "resize",
+                "fit": "pad",
+                "width": choice.width,
+                "height": choice.height,
+                "kernel": "bilinear",
+            },
+            {
+                "operation": "normalise",
+                "mean": 0.0,
+                "scale": 1.0,
+                "layout": "CHW",
+                "channels": "RGB",
+            },
+        ],
+        card["normalisation"],
+    )
     ask.reasons.append(
         f"{work['members']} members of {work['candidates']} candidate"
         f"{'s' if work['candidates'] > 1 else ''} each, up to "
@@ -235,9 +208,10 @@ def _branch(
         "mode": "frozen",
         "views": list(VIEWS[: choice.views]),
         "preprocessing": operations,
-        "feature_key": f"{name}-{size}-pad-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}",
+        "feature_key": feature_key(name, f"{size}-pad", card["sha256"]),
         "work": work,
         "gpus": 0,
+        "pixels": choice.height * choice.width,
         "prepare_seconds": round(choice.prepare, 2),
         "seconds": round(TRIAL_SECONDS + training / work["processes"], 1),
     }
@@ -272,7 +246,3 @@ def _work(ask: Ask, choice: Choice, branches: int) -> dict[str, Any]:
 def _median(summary: Mapping[str, Any]) -> tuple[int, int]:
     width, height = (summary.get("sizes") or {}).get("median") or (640, 480)
     return max(1, int(width)), max(1, int(height))
-
-
-def _one_or_three(values: list[float]) -> float | list[float]:
-    return float(values[0]) if len(set(values)) == 1 else [float(value) for value in values]

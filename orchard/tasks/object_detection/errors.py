@@ -57,9 +57,7 @@ class Outcome:
     counted: Integers = field(repr=False)
 
 
-def outcome(
-    answer: NDArray[np.float32], truth: Truth, threshold: float, classes: int
-) -> Outcome:
+def outcome(answer: NDArray[np.float32], truth: Truth, threshold: float, classes: int) -> Outcome:
     """What is right and wrong among the boxes of an answer with a score of `threshold` or more.
 
     Args:

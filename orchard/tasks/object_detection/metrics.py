@@ -27,6 +27,7 @@ from orchard.tasks.object_detection.precision import (
 )
 from orchard.tasks.object_detection.thresholds import (
     NEUTRAL_THRESHOLD,
+    OBJECTIVES,
     best_threshold,
     f1,
     tally,
@@ -102,6 +103,21 @@ def evaluate(answers: Answers, card: Mapping[str, Any]) -> Row:
     }
 
 
+def support(answers: Answers, objective: str) -> int:
+    """On how much the objective's figure rests: on the labelled samples, or for the worst class on
+    its truth boxes (0 where no class has one)."""
+    found, truths = _checked(answers)
+    if OBJECTIVES.get(objective) != "worst_class_ap50":
+        return len(found)
+    worst: tuple[float, int] | None = None
+    for number in range(len(answers.labels)):
+        own = match_class(number, found, truths)
+        levels = average_precision(own)
+        if levels is not None and (worst is None or levels[0] < worst[0]):
+            worst = float(levels[0]), own.truths["all"]
+    return worst[1] if worst else 0
+
+
 def _average(matches: Sequence[Matches], size: str) -> Row:
     """Means over the classes that occur in the truth."""
     levels = [average_precision(own, size) for own in matches]
@@ -121,7 +137,9 @@ def _shares(matches: Sequence[Matches], threshold: float) -> Row:
     }
 
 
-def _per_class(labels: Sequence[str], matches: Sequence[Matches], threshold: float) -> dict[str, Row]:
+def _per_class(
+    labels: Sequence[str], matches: Sequence[Matches], threshold: float
+) -> dict[str, Row]:
     table = {}
     for label, own in zip(labels, matches, strict=True):
         hits, found, truths = tally([own], np.array([threshold]))

@@ -158,9 +158,10 @@ def matched(
     partner = np.full((len(least_overlaps), len(candidates)), -1, np.int64)
     met_other = np.zeros(partner.shape, np.bool_)
     does_not_count, endless = other.tolist(), crowd.tolist()
+    hopeful = [(row, pairs) for row, pairs in enumerate(candidates) if pairs]
     for level, least in enumerate(least_overlaps.tolist()):
         taken: set[int] = set()
-        for row, pairs in enumerate(candidates):
+        for row, pairs in hopeful:
             best: tuple[bool, float, int] | None = None
             for share, column in pairs:
                 if share < least or (column in taken and not endless[column]):

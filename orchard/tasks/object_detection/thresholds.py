@@ -79,7 +79,7 @@ def best_threshold(matches: Sequence[Matches], alike: bool = False) -> float | N
         curve = f1(*tally(matches, values))
     best = int(np.flatnonzero(curve >= curve.max() - 1e-12)[-1])
     below = float(values[best - 1]) if best else 0.0
-    return max(LEAST_SCORE, (below + float(values[best])) / 2)
+    return (below + float(values[best])) / 2
 
 
 def counting(own: Matches) -> tuple[Floats, Booleans]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,22 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_whole(tmp_path: Path)
         assert len(value) == 64 * 16384
         assert len(set(value)) == 1
         assert blobs.list("ann") == ["ann/value"]
+
+
+def test_entries_show_also_what_is_not_complete_and_folders_are_weighed(blobs: Blobs) -> None:
+    blobs.write("ann/a/one.bin", b"123")
+    blobs.write("ann/a/b/two.bin", b"12345")
+    blobs.write("ann/a/.half.tmp", b"1")
+    found = blobs.entries("ann/a")
+    assert [(each.key, each.is_folder) for each in found] == [
+        ("ann/a/.half.tmp", False),
+        ("ann/a/b", True),
+        ("ann/a/one.bin", False),
+    ]
+    assert blobs.weigh("ann/a").bytes == 9
+    assert blobs.weigh("ann/a/one.bin").bytes == 3
+    age = datetime.now(UTC) - blobs.weigh("ann/a").modified
+    assert abs(age.total_seconds()) < 60
+    assert blobs.entries("ann/nowhere") == []
+    with pytest.raises(NotFound):
+        blobs.weigh("ann/nowhere")

@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 from orchard.checking import splits
 from orchard.checking.advice import LEAST_TO_TRAIN, advise
 from orchard.checking.manifest import MANIFEST_SCHEMA, census
+from orchard.tasks import task
+from orchard.tasks.image_classification import ImageClassification
+
+TASK = task("image_classification")
 
 
 def row(name: str, **changes: Any) -> dict[str, Any]:
@@ -45,8 +49,8 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_the_hash_does_not_depend_on_how_rows_are_cut(one: int, other: int) -> None:
     rows = table([row(str(number)) for number in range(9)])
-    first = census(rows.to_batches(max_chunksize=one))
-    assert first.version == census(rows.to_batches(max_chunksize=other)).version
+    first = census(rows.to_batches(max_chunksize=one), TASK)
+    assert first.version == census(rows.to_batches(max_chunksize=other), TASK).version
     assert len(first.version) == 16
 
 
@@ -62,8 +66,8 @@ def test_the_hash_does_not_depend_on_how_rows_are_cut(one: int, other: int) -> N
     ],
 )
 def test_the_hash_covers_what_a_model_depends_on(changes: dict[str, Any], differs: bool) -> None:
-    before = census(table([row("a"), row("b")]).to_batches()).version
-    after = census(table([row("a"), row("b", **changes)]).to_batches()).version
+    before = census(table([row("a"), row("b")]).to_batches(), TASK).version
+    after = census(table([row("a"), row("b", **changes)]).to_batches(), TASK).version
     assert (before != after) is differs
 
 
@@ -73,17 +77,17 @@ def test_rows_out_of_order_or_twice_are_refused() -> None:
             sorted(rows, key=lambda r: r["sample_id"], reverse=True), schema=MANIFEST_SCHEMA
         )
         with pytest.raises(ValueError, match="sorted"):
-            census(batch.to_batches())
+            census(batch.to_batches(), TASK)
 
 
 def test_counts() -> None:
     rows = [
         row("a", width=10, notices=["Scaled from 12,000 to 4,000 pixels"]),
         row("b", split="test", fold=-1, width=20),
-        row("c", label="b", width=30, notices=["Scaled from 9 to 4 pixels"]),
+        row("c", label="b", annotation='"b"', width=30, notices=["Scaled from 9 to 4 pixels"]),
         row("d", label="", annotation=None, split="unlabelled", fold=-1, width=40),
     ]
-    found = census(table(rows).to_batches())
+    found = census(table(rows).to_batches(), TASK)
     assert found.labels == {
         "a": {"train": 1, "validation": 0, "test": 1},
         "b": {"train": 1, "validation": 0, "test": 0},
@@ -92,6 +96,33 @@ def test_counts() -> None:
     assert found.sizes == {"minimum": [10, 6], "median": [20, 6], "maximum": [40, 6]}
     assert found.notices == {"Scaled from … to … pixels": 2}
     assert found.bytes == 40
+
+
+class _Several(ImageClassification):
+    """Labels that are lists of class names."""
+
+    def labels_of(self, annotation: Any) -> tuple[str, ...]:
+        return tuple(annotation)
+
+
+def test_samples_that_hold_a_class_and_objects_are_counted_apart() -> None:
+    rows = [
+        row("a", annotation='["x","x","y"]', label="y"),
+        row("b", annotation='["x"]', label="x", split="test", fold=-1),
+        row("c", annotation="[]", label="(nothing)"),
+    ]
+    found = census(table(rows).to_batches(), _Several())
+    assert found.labels["x"] == {"train": 1, "validation": 0, "test": 1}
+    assert found.objects["x"] == {"train": 2, "validation": 0, "test": 1}
+    assert set(found.labels) == {"x", "y"}
+    assert found.splits == {"train": 2, "test": 1}
+
+
+def test_a_task_may_do_with_one_class() -> None:
+    labels = {"a": counts(40, 10)}
+    assert not advise(labels, "picture", 2).trainable
+    assert advise(labels, "picture", 1).trainable
+    assert "At least 1 class with pictures is needed" in advise({}, "picture", 1).reasons[0]
 
 
 @given(st.text(min_size=1))
@@ -120,23 +151,23 @@ def counts(train: int, test: int = 0) -> dict[str, int]:
 
 
 def test_what_is_missing_is_named() -> None:
-    found = advise({"dent": counts(100, 25), "scratch": counts(6, 2)}, "picture")
+    found = advise({"dent": counts(100, 25), "scratch": counts(6, 2)}, "picture", 2)
     assert found.trainable
     assert found.advice[0] == "12 more of `scratch`, please"
     assert any("125" in line and "8" in line for line in found.advice)
 
 
 def test_one_class_is_not_enough() -> None:
-    found = advise({"normal": counts(100, 25)}, "picture")
+    found = advise({"normal": counts(100, 25)}, "picture", 2)
     assert not found.trainable
     assert "only `normal`" in found.reasons[0]
 
 
 def test_a_class_too_small_to_train_is_named() -> None:
     few = LEAST_TO_TRAIN - 1
-    found = advise({"a": counts(40, 10), "b": counts(few, 1)}, "picture")
+    found = advise({"a": counts(40, 10), "b": counts(few, 1)}, "picture", 2)
     assert [reason for reason in found.reasons if f"`b` has {few}" in reason]
 
 
 def test_nothing_to_measure_on_is_a_reason() -> None:
-    assert not advise({"a": counts(40), "b": counts(40)}, "picture").trainable
+    assert not advise({"a": counts(40), "b": counts(40)}, "picture", 2).trainable

@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from orchard.errors import BadInput
-from orchard.evaluation.comparison import compare, mcnemar
-from orchard.tasks import Scores, task
+from orchard.evaluation.comparison import Side, compare, mcnemar
+from orchard.tasks import Answers, task
 
 TASK = task("image_classification")
 
 
-def answers(labels: tuple[str, ...], said: list[str], truth: list[str]) -> Scores:
+def answers(labels: tuple[str, ...], said: list[str], truth: list[str]) -> Side:
     scores = np.full((len(said), len(labels)), 0.1 / max(len(labels) - 1, 1), np.float32)
     scores[np.arange(len(said)), [labels.index(one) for one in said]] = 0.9
-    index = [labels.index(one) if one in labels else -1 for one in truth]
-    return Scores(labels, scores, np.array(index, np.int64))
+    return Side(Answers(labels, list(scores[:, None]), truth), {"labels": list(labels)})
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from orchard.blobs import Blobs, SegmentWriter, keys
 from orchard.errors import BadInput
 from orchard.evaluation import predictions, rows
 from orchard.evaluation.rows import Evaluated
-from tests.small_build import COLOURS, OWNER, TASK, picture, write_bundle
+from orchard.tasks import task
+from tests.small_build import COLOURS, OWNER, picture, write_bundle
+from tests.small_build import TASK as TASK_NAME
 
 PARTS = "local/predictions"
+TASK = task(TASK_NAME)
 
 
 @pytest.fixture
@@ -45,10 +49,12 @@ def predicted(tmp_path: Path) -> tuple[Blobs, Evaluated, list[dict[str, Any]], i
                     "segment": place.segment,
                     "offset": place.offset,
                     "length": place.length,
-                    "label": label,
+                    "annotation": json.dumps(label),
                 }
             )
-    evaluated = Evaluated(blobs.root, OWNER, TASK, str(tmp_path / "work"), (one.hash, two.hash))
+    evaluated = Evaluated(
+        blobs.root, OWNER, TASK_NAME, str(tmp_path / "work"), (one.hash, two.hash)
+    )
     counted: list[int] = []
     batches = pa.Table.from_pylist(manifest).to_batches(max_chunksize=11)
     found = pa.Table.from_batches(list(rows.predict(iter(batches), evaluated, counted.append)))
@@ -70,9 +76,9 @@ def test_every_sample_has_a_row_for_each_bundle(predicted: Predicted) -> None:
         (f"{number:064x}", bundle) for number in range(20) for bundle in evaluated.bundles
     }
     assert all(
-        len(row["scores"]) == 4
+        len(row["answer"]) == 4
         for row in found
-        if row["scores"] and row["bundle"] == evaluated.bundles[0]
+        if row["answer"] and row["bundle"] == evaluated.bundles[0]
     )
 
 
@@ -80,7 +86,7 @@ def test_a_broken_sample_is_a_row_with_a_reason(predicted: Predicted) -> None:
     blobs, evaluated, found, _ = predicted
     broken = [row for row in found if row["failure"]]
     assert {row["path"] for row in broken} == {"7.jpg"}
-    assert all(row["scores"] is None and row["label"] is None for row in broken)
+    assert all(row["answer"] is None and row["label"] is None for row in broken)
     told = predictions.failures(blobs, PARTS, evaluated.bundles[0])
     assert told.count == 1
     assert told.examples[0]["path"] == "7.jpg"
@@ -90,10 +96,10 @@ def test_scores_come_back_in_order_without_the_broken(predicted: Predicted) -> N
     blobs, evaluated, found, _ = predicted
     name = evaluated.bundles[0]
     own = [row for row in found if row["bundle"] == name and not row["failure"]]
-    scores = predictions.load_scores(blobs, PARTS, name, sorted(COLOURS))
-    assert scores.scores.shape == (19, 4)
-    assert scores.scores.tolist() == [row["scores"] for row in own]
-    assert [scores.labels[index] for index in scores.truth] == [row["truth"] for row in own]
+    answers = predictions.load_answers(blobs, PARTS, name, TASK, sorted(COLOURS))
+    assert [answer.shape for answer in answers.answers] == [(1, 4)] * 19
+    assert [answer[0].tolist() for answer in answers.answers] == [row["answer"] for row in own]
+    assert answers.truths == [row["truth"] for row in own]
     picked = predictions.rows_at(blobs, PARTS, name, {0, 8, 18})
     assert {at: row["path"] for at, row in picked.items()} == {
         at: own[at]["path"] for at in (0, 8, 18)
@@ -102,8 +108,9 @@ def test_scores_come_back_in_order_without_the_broken(predicted: Predicted) -> N
 
 def test_labels_a_bundle_does_not_know_are_outside(predicted: Predicted) -> None:
     blobs, evaluated, _, _ = predicted
-    scores = predictions.load_scores(blobs, PARTS, evaluated.bundles[1], ("blue", "red"))
-    assert set(scores.truth.tolist()) == {-1, 0, 1}
+    name, labels = evaluated.bundles[1], ("blue", "red")
+    answers = predictions.load_answers(blobs, PARTS, name, TASK, labels)
+    assert set(TASK.class_scores(answers).truth.tolist()) == {-1, 0, 1}
 
 
 def test_mistakes_come_most_confident_first(predicted: Predicted) -> None:
@@ -124,7 +131,7 @@ def test_mistakes_come_most_confident_first(predicted: Predicted) -> None:
 
 def test_no_answer_at_all_is_refused(predicted: Predicted) -> None:
     with pytest.raises(BadInput, match="No test sample"):
-        predictions.load_scores(predicted[0], PARTS, "f" * 16, ("a", "b"))
+        predictions.load_answers(predicted[0], PARTS, "f" * 16, TASK, ("a", "b"))
 
 
 def test_equal_confidences_come_in_the_order_of_ids(tmp_path: Path) -> None:
@@ -132,6 +139,7 @@ def test_equal_confidences_come_in_the_order_of_ids(tmp_path: Path) -> None:
     made = [
         dict.fromkeys(rows.SCHEMA.names, None)
         | {"sample_id": f"{n:064x}", "truth": "a", "label": "b", "confidence": 0.5, "bundle": "x"}
+        | {"right": False}
         for n in np.random.default_rng(0).permutation(30).tolist()
     ]
     buffer = io.BytesIO()

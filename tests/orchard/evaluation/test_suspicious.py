@@ -11,7 +11,10 @@ import pyarrow.parquet as pq
 
 from orchard.blobs import Blobs
 from orchard.evaluation import suspicious
+from orchard.tasks import task
 from orchard.tasks.base import Scores
+
+TASK = task("image_classification")
 
 
 def scores_with_swapped_labels(swapped: list[int]) -> Scores:
@@ -53,19 +56,21 @@ def test_unknown_truth_takes_no_part_and_one_class_is_nothing_to_doubt() -> None
 
 def test_out_of_fold_scores_come_back_and_may_be_absent(tmp_path: Path) -> None:
     blobs = Blobs(f"file://{tmp_path}")
-    assert suspicious.out_of_fold(blobs, "a/b.parquet", ("a", "b")) is None
+    assert suspicious.out_of_fold(blobs, "a/b.parquet", TASK, ("a", "b")) is None
     table = pa.table(
         {
             "sample_id": ["x", "y", "z", "w"],
-            "truth": ["b", "a", None, "other"],
-            "scores": pa.array([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5], None], pa.list_(pa.float32())),
+            "annotation": ['"b"', '"a"', "null", '"other"'],
+            "answer": pa.array([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5], None], pa.list_(pa.float32())),
         }
     )
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
     blobs.write("a/b.parquet", buffer.getvalue())
-    found = suspicious.out_of_fold(blobs, "a/b.parquet", ("a", "b"))
+    found = suspicious.out_of_fold(blobs, "a/b.parquet", TASK, ("a", "b"))
     assert found is not None
     assert found.sample_ids == ("x", "y", "z")
-    assert found.truth.tolist() == [1, 0, -1]
-    assert found.scores.shape == (3, 2)
+    scores = TASK.class_scores(found)
+    assert scores is not None
+    assert scores.truth.tolist() == [1, 0, -1]
+    assert scores.scores.shape == (3, 2)

@@ -76,6 +76,24 @@ def test_pictures_without_folders_are_not_recognised() -> None:
     assert ClassFolders().recognise(listing) is None
 
 
+@pytest.mark.parametrize("extension", [".wav", ".txt"])
+def test_samples_of_other_tasks_are_recognised_by_their_endings(extension: str) -> None:
+    paths = [f"hum/1{extension}", f"knock/2{extension}", f"3{extension}"]
+    listing = Listing("data", "sound", frozenset({extension}))
+    pictures = Listing("data")
+    for path in paths:
+        listing.add(path, 1)
+        pictures.add(path, 1)
+    assert ClassFolders().recognise(pictures) is None
+    evidence = ClassFolders().recognise(listing)
+    assert evidence is not None
+    assert "2 sounds" in evidence.reason
+    assert "1 sounds lie in no class folder" in evidence.notices[0]
+    reading = ClassFolders().read(listing, evidence)
+    assert [row.annotation for row in reading.sample(paths[0]) if isinstance(row, Label)] == ["hum"]
+    assert reading.role(paths[1]) is Role.SAMPLE
+
+
 def test_accompanying_files_are_no_samples_but_odd_files_are() -> None:
     listing = Listing("data")
     listing.add("cat/1.jpg", 1)
@@ -99,7 +117,11 @@ def test_accompanying_files_are_no_samples_but_odd_files_are() -> None:
     )
 )
 def test_every_class_is_a_folder_of_its_picture(paths: list[str]) -> None:
-    if all("/" not in path for path in paths):
+    listing = Listing("data")
+    for path in paths:
+        listing.add(path, 1)
+    if ClassFolders().recognise(listing) is None:
+        # Only folders of splits, or none at all: there is no class.
         return
     rows, _ = read(paths)
     for path, (label, split) in rows.items():

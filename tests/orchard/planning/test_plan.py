@@ -21,6 +21,7 @@ def cards() -> dict[str, dict[str, Any]]:
             "sha256": str(number) * 64,
             "feature_count": 4048,
             "milliseconds_per_megapixel": milliseconds,
+            "normalisation": {"mean": [127.0] * 3, "scale": [128.0] * 3},
         }
         for number, milliseconds in enumerate((195.0, 252.0, 295.0))
     }
@@ -31,7 +32,11 @@ def summary(per_class: int = 80, classes: int = 10, validation: int = 0) -> dict
         f"class {number:02d}": {"train": per_class, "validation": validation, "test": 20}
         for number in range(classes)
     }
-    return {"labels": labels, "splits": {"validation": validation * classes}, "sizes": SIZES}
+    return {
+        "labels": labels,
+        "splits": {"train": per_class * classes, "validation": validation * classes},
+        "sizes": SIZES,
+    }
 
 
 def plan(minutes: float = 5, given: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ from orchard import approving
 from orchard import bundle as bundles
 from orchard.blobs import Blobs, SegmentWriter
 from orchard.catalog.connection import Documents
-from orchard.evaluation.comparison import compare
+from orchard.evaluation.comparison import Side, compare
 from orchard.evaluation.predictions import Failures
 from orchard.program import Step
 from orchard.report import content, page
 from orchard.report.doubts import Doubts
 from orchard.settings import Settings
-from orchard.tasks import Scores, task
+from orchard.tasks import Answers, task
 from tests.small_build import COLOURS, OWNER, TASK, VERSION, picture, write_bundle
 
 CHOSEN = task(TASK)
@@ -34,13 +33,19 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bundles.Bundle:
     return write_bundle(tmp_path_factory.mktemp("bundle"), COLOURS)
 
 
-def scores(labels: tuple[str, ...] = LABELS, wrong: int = 3) -> Scores:
+def side(labels: tuple[str, ...] = LABELS, wrong: int = 3) -> Side:
+    """40 answers of a model with these classes, some of them wrong."""
     truth = np.arange(40) % 4
     shown = truth.copy()
     shown[:wrong] = (shown[:wrong] + 1) % 4
     made = np.full((40, 4), 0.02, np.float32)
     made[np.arange(40), shown] = 0.94
-    return Scores(LABELS, made, truth)
+    truths = [LABELS[index] for index in truth]
+    return Side(Answers(labels, list(made[:, None]), truths), {"labels": list(labels)})
+
+
+def figures(of: Side) -> dict[str, Any]:
+    return CHOSEN.metrics(of.answers, of.card)
 
 
 def row(number: int, **other: Any) -> dict[str, Any]:
@@ -82,9 +87,10 @@ def make(bundle: bundles.Bundle, tmp_path: Path, **other: Any) -> dict[str, Any]
             }
         },
         "bundle": bundle,
-        "metrics": CHOSEN.metrics(scores()),
+        "metrics": figures(side()),
         "comparison": None,
         "mistakes": [row(1), row(2)],
+        "mistakes_in_all": 3,
         "doubts": Doubts(1, 240, (row(3, own_score=0.01, split="train"),)),
         "failures": Failures(1, ({"path": "a.jpg", "reason": "broken"},)),
         "selected": {
@@ -163,12 +169,13 @@ def test_the_page_needs_nothing_else_and_escapes(bundle: bundles.Bundle, tmp_pat
 def test_without_mistakes_or_doubts_the_page_says_so(
     bundle: bundles.Bundle, tmp_path: Path
 ) -> None:
-    metrics = CHOSEN.metrics(scores(wrong=0))
+    metrics = figures(side(wrong=0))
     report = make(
         bundle,
         tmp_path,
         metrics=metrics,
         mistakes=[],
+        mistakes_in_all=0,
         doubts=Doubts(0, 240),
         failures=Failures(0, ()),
     )
@@ -178,7 +185,7 @@ def test_without_mistakes_or_doubts_the_page_says_so(
 
 
 def test_the_champion_stands_beside(bundle: bundles.Bundle, tmp_path: Path) -> None:
-    comparison = {"bundle": "f" * 16, **compare(CHOSEN, scores(wrong=1), scores(wrong=9))}
+    comparison = {"bundle": "f" * 16, **compare(CHOSEN, side(wrong=1), side(wrong=9))}
     report = make(bundle, tmp_path, comparison=comparison)
     facts = content.champion_facts(report)
     assert facts is not None
@@ -192,9 +199,7 @@ def test_the_champion_stands_beside(bundle: bundles.Bundle, tmp_path: Path) -> N
 
 
 def test_only_common_ground_is_compared_and_said(bundle: bundles.Bundle, tmp_path: Path) -> None:
-    own = scores()
-    known = own.truth != 3
-    champion = Scores((*LABELS[:3], "old"), own.scores, np.where(known, own.truth, -1))
+    own, champion = side(), side((*LABELS[:3], "old"))
     comparison = {"bundle": "f" * 16, **compare(CHOSEN, own, champion)}
     report = make(bundle, tmp_path, comparison=comparison)
     assert "on the 30 whose class both know" in report["headline"]
@@ -205,14 +210,13 @@ def test_only_common_ground_is_compared_and_said(bundle: bundles.Bundle, tmp_pat
 
 
 def test_the_decision_rests_on_common_ground(bundle: bundles.Bundle, tmp_path: Path) -> None:
-    own = scores(wrong=1)  # its one mistake, in class 0, is common ground
-    known = own.truth != 3
-    champion = Scores((*LABELS[:3], "old"), own.scores, np.where(known, own.truth, -1))
+    own = side(wrong=1)  # its one mistake, in class 0, is common ground
+    champion = side((*LABELS[:3], "old"), wrong=1)
     comparison = {"bundle": "f" * 16, **compare(CHOSEN, own, champion)}
-    report = make(bundle, tmp_path, metrics=CHOSEN.metrics(own), comparison=comparison)
+    report = make(bundle, tmp_path, metrics=figures(own), comparison=comparison)
     facts = {"metrics": report["figures"], "champion": content.champion_facts(report)}
     assert facts["metrics"]["accuracy"] > facts["champion"]["metrics"]["accuracy"]
-    parameters = {"objective": "accuracy", "approval": "champion", "margin": 0.0}
+    parameters = {"task": TASK, "objective": "accuracy", "approval": "champion", "margin": 0.0}
     decision = approving.decide(parameters, facts)
     assert decision is not None
     assert not decision.approved  # on the pictures both can know they are equally good
@@ -221,11 +225,10 @@ def test_the_decision_rests_on_common_ground(bundle: bundles.Bundle, tmp_path: P
 def test_without_common_ground_nothing_replaces_the_champion(
     bundle: bundles.Bundle, tmp_path: Path
 ) -> None:
-    own = scores()
-    other = replace(own, labels=("p", "q", "r", "s"), truth=np.full(40, -1))
+    own, other = side(), side(("p", "q", "r", "s"))
     report = make(bundle, tmp_path, comparison={"bundle": "f" * 16, **compare(CHOSEN, own, other)})
     facts = {"metrics": report["figures"], "champion": content.champion_facts(report)}
-    parameters = {"objective": "accuracy", "approval": "champion", "margin": 0.0}
+    parameters = {"task": TASK, "objective": "accuracy", "approval": "champion", "margin": 0.0}
     decision = approving.decide(parameters, facts)
     assert decision is not None
     assert not decision.approved
@@ -235,7 +238,7 @@ def test_without_common_ground_nothing_replaces_the_champion(
     assert "no class in common" in Page(page.render(report, {})).text
 
 
-def test_thumbnails_of_what_can_be_read(tmp_path: Path) -> None:
+def test_thumbnails_of_what_can_be_read(bundle: bundles.Bundle, tmp_path: Path) -> None:
     blobs = Blobs(f"file://{tmp_path}")
     rows = []
     with SegmentWriter(blobs, OWNER, "colours", 1 << 20) as writer:
@@ -245,6 +248,6 @@ def test_thumbnails_of_what_can_be_read(tmp_path: Path) -> None:
             rows.append(
                 row(int(str(tag)), segment=place.segment, offset=place.offset, length=place.length)
             )
-    found = page.thumbnails(blobs, CHOSEN, rows)
+    found = page.thumbnails(blobs, CHOSEN, bundle, rows)
     assert list(found) == [f"{1:064x}"]
     assert found[f"{1:064x}"].startswith("data:image/jpeg;base64,")

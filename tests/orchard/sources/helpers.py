@@ -79,6 +79,6 @@ def listing_of(root: Path) -> Listing:
             listing.add(name, path.stat().st_size)
             if path.suffix in (".csv", ".tsv", ".txt", ".jsonl"):
                 listing.tables[name] = path
-            if path.suffix == ".json":
+            if path.suffix in (".json", ".xml", ".yaml", ".yml", ".names"):
                 listing.documents[name] = path
     return listing

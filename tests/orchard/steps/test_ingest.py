@@ -21,7 +21,9 @@ from orchard.catalog.connection import Documents
 from orchard.errors import BadInput
 from orchard.program import Step
 from orchard.settings import REPOSITORY, Settings
+from orchard.steps import ingest
 from orchard.steps.ingest import body
+from orchard.tasks.image_classification import ImageClassification
 from tests.orchard.sources.helpers import write_tar, write_tree, write_zip
 
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -53,6 +55,28 @@ def intake(step: Step, name: str) -> list[dict[str, Any]]:
     folder = step.settings.home / "blobs" / keys.intake("local", BUILD) / name
     rows: list[dict[str, Any]] = pq.read_table(folder).to_pylist()
     return rows
+
+
+class _Boxes(ImageClassification):
+    label_kind = "boxes"
+
+
+def test_boxes_of_many_files_with_names_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "task_of", lambda name: _Boxes())
+    files = {f"images/{number:03}.jpg": b"%d" % number for number in range(80)}
+    files |= {f"labels/{number:03}.txt": b"1 0.5 0.5 0.2 0.2 0.9\n" for number in range(79)}
+    files |= {"labels/classes.txt": b"cat\ndog\n", "labels/079.txt": b"1 40 40 20 20\n"}
+    step = step_of(tmp_path)
+    write_tree(tmp_path / "imports" / "data", files)
+    facts = body(step)
+    assert facts["format"] == "yolo"
+    assert (facts["files"], facts["labels"], facts["refused"]) == (80, 79, 1)
+    assert any("sixth number" in notice and "(79)" in notice for notice in facts["notices"])
+    rows = {row["path"]: json.loads(row["annotation"]) for row in intake(step, "labels")}
+    assert rows["images/000.jpg"]["boxes"][0]["label"] == "dog"
+    assert [row["code"] for row in intake(step, "refused")] == ["pixel_numbers"]
 
 
 def test_a_folder_becomes_an_intake(tmp_path: Path) -> None:

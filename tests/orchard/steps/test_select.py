@@ -17,7 +17,11 @@ from orchard.errors import EXIT_BAD_INPUT, EXIT_DONE, BadInput
 from orchard.settings import settings
 from orchard.steps import select
 from orchard.steps.select import LARGEST_TIE, Contender, choose, leaderboard
+from orchard.tasks import task
 from tests.small_build import COLOURS, OWNER, SmallBuild, write_bundle
+from tests.small_build import TASK as TASK_NAME
+
+TASK = task(TASK_NAME)
 
 
 def contender(branch: str, score: float, parameters: int, **other: Any) -> Contender:
@@ -128,10 +132,11 @@ def test_the_loss_is_that_of_the_objective_or_what_the_score_lacks() -> None:
         "macro_log_loss": 0.4,
     }
     facts = {"branch": "a", "bundle": "0" * 16, "parameters": 1, "validation": validation}
-    assert select.contender({}, facts, "accuracy", 10).log_loss == 0.3
-    assert select.contender({}, facts, "worst_class_recall", 10).log_loss == 0.4
+    facts["support"] = 10
+    assert select.contender(TASK, {}, facts, "accuracy").log_loss == 0.3
+    assert select.contender(TASK, {}, facts, "worst_class_recall").log_loss == 0.4
     bare = {**facts, "validation": {"accuracy": 0.9}}
-    assert select.contender({}, bare, "accuracy", 10).log_loss == pytest.approx(0.1)
+    assert select.contender(TASK, {}, bare, "accuracy").log_loss == pytest.approx(0.1)
 
 
 @pytest.fixture
@@ -148,8 +153,6 @@ def test_the_step_stores_the_winner_s_bundle(build: SmallBuild, tmp_path: Path) 
     build.plan([{"key": "lite0", "size": 224}, {"key": "lite1", "size": 288}, {"key": "gone"}])
     build.trial(0, "lite0", one.folder)
     build.trial(1, "lite1", two.folder, validation={"accuracy": 0.95, "log_loss": 0.2})
-    for branch in ("lite0", "lite1"):
-        build.out_of_fold(branch, one)
     arguments = ["--build", build.build_id]
     assert program.run("select", select.body, arguments) == EXIT_DONE
     facts = program.read_result(build.blobs, OWNER, build.build_id, "select")["facts"]
@@ -168,13 +171,13 @@ def test_the_standard_error_rests_on_the_samples_that_were_validated(
     one = write_bundle(tmp_path / "one", COLOURS)
     build.start("manual__worst", objective="worst_class_recall")
     build.plan([{"key": "lite0", "size": 224}])
-    build.trial(0, "lite0", one.folder, validation={"worst_class_recall": 0.9, "log_loss": 0.2})
-    build.out_of_fold("lite0", one)
+    validation = {"worst_class_recall": 0.9, "macro_log_loss": 0.2}
+    build.trial(0, "lite0", one.folder, validation=validation, support=6)
     assert program.run("select", select.body, ["--build", build.build_id]) == EXIT_DONE
     row = program.read_result(build.blobs, OWNER, build.build_id, "select")["facts"]["leaderboard"][
         0
     ]
-    share = (0.9 * 6 + 1) / 8  # six samples a class
+    share = (0.9 * 6 + 1) / 8
     assert row["standard_error"] == pytest.approx((share * (1 - share) / 8) ** 0.5)
 
 
@@ -189,6 +192,5 @@ def test_a_bundle_that_is_not_what_its_trial_said_is_not_stored(
     one, two = (write_bundle(tmp_path / f"{s}", COLOURS, sharpness=s) for s in (2.0, 8.0))
     build.plan([{"key": "lite0", "size": 224}])
     build.trial(0, "lite0", one.folder, bundle=two.hash)
-    build.out_of_fold("lite0", one)
     assert program.run("select", select.body, ["--build", build.build_id]) != EXIT_DONE
     assert not build.blobs.exists(keys.bundle(OWNER, two.hash))

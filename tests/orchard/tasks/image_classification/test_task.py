@@ -25,13 +25,13 @@ def test_labels() -> None:
 
 @pytest.mark.parametrize(("asked", "count"), [({}, 3), ({"top_num": 2}, 2), ({"top_num": "1"}, 1)])
 def test_answers_come_best_first(asked: dict[str, object], count: int) -> None:
-    answer = TASK.response(np.array([0.2, 0.7, 0.1], np.float32), CARD, asked)
+    answer = TASK.response(np.array([[0.2, 0.7, 0.1]], np.float32), CARD, asked)
     assert [row["name"] for row in answer["results"]] == ["b", "a", "c"][:count]
     assert answer["not_sure"] is False
 
 
 def test_a_low_score_is_not_sure_but_answered() -> None:
-    answer = TASK.response(np.array([0.4, 0.35, 0.25], np.float32), CARD, {})
+    answer = TASK.response(np.array([[0.4, 0.35, 0.25]], np.float32), CARD, {})
     assert answer["not_sure"] is True
     assert len(answer["results"]) == 3
 
@@ -39,7 +39,7 @@ def test_a_low_score_is_not_sure_but_answered() -> None:
 @pytest.mark.parametrize("value", [0, -1, True, 1.5, "six", [], {}])
 def test_a_wrong_top_num_is_refused(value: object) -> None:
     with pytest.raises(BadInput, match="top_num"):
-        TASK.response(np.array([0.4, 0.35, 0.25], np.float32), CARD, {"top_num": value})
+        TASK.response(np.array([[0.4, 0.35, 0.25]], np.float32), CARD, {"top_num": value})
 
 
 def test_thumbnails_fit_and_are_never_enlarged() -> None:

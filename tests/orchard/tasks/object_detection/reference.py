@@ -31,7 +31,10 @@ def answered(draw: st.DrawFn) -> Answers:
     labels = tuple(f"class {number}" for number in range(classes))
     answers, truths = [], []
     for _ in range(pictures):
-        boxes = [_truth(random, labels[:true_classes], crowds, whole) for _ in range(random.integers(0, most))]
+        boxes = [
+            _truth(random, labels[:true_classes], crowds, whole)
+            for _ in range(random.integers(0, most))
+        ]
         rows = []
         for box in boxes:
             for _ in range(random.choice([0, 1, 1, 1, 2])):
@@ -63,7 +66,7 @@ def _found(random: np.random.Generator, box: Any, labels: Any, noise: float, lev
     shift = random.normal(size=4) * noise * np.array([box["width"], box["height"]] * 2)
     place = np.array([box["left"], box["top"], box["width"], box["height"]]) + shift
     place[2:] = np.maximum(place[2:], 1)
-    return [number, random.integers(1, levels + 1) / levels, *place]
+    return [number, max(0.01, random.integers(1, levels + 1) / levels), *place]
 
 
 def coco(answers: Answers) -> dict[str, Any]:

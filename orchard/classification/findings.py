@@ -1,0 +1,180 @@
+"""What a classifier's figures mean, in words for people who know pictures and not statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchard.tasks.base import Finding
+from orchard.tasks.wording import counted, names, percent, sentence
+
+FEW_TEST_SAMPLES = 10
+WEAK_RECALL = 0.8
+STRONG_F1 = 0.9
+HONEST_ERROR = 0.05
+MOST_MIXED = 3
+LEAST_MIXED = 2
+
+
+def findings(
+    metrics: Mapping[str, Any], card: Mapping[str, Any], summary: Mapping[str, Any]
+) -> list[Finding]:
+    """Sentences of the report, the most important first. `summary` is the data set version's."""
+    return [
+        _overall(metrics),
+        *_strong(metrics),
+        *_weak(metrics),
+        *_mixed_up(metrics),
+        *_confidence(metrics),
+        *_not_sure(metrics, card),
+        *_thin(metrics),
+        *_outside(metrics),
+        *[Finding("advice", sentence(text)) for text in summary.get("advice", [])],
+    ]
+
+
+def _overall(metrics: Mapping[str, Any]) -> Finding:
+    count = metrics["samples"]
+    right = round(metrics["accuracy"] * count)
+    low, high = metrics["accuracy_interval"]
+    kind = "good" if metrics["accuracy"] >= STRONG_F1 else "problem"
+    return Finding(
+        kind,
+        f"Of {counted(count, 'test picture')} that the model had never seen, {right} "
+        f"{'is' if right == 1 else 'are'} answered right "
+        f"({percent(metrics['accuracy'])}). With other pictures of the same kind expect "
+        f"{percent(low)} to {percent(high)}.",
+    )
+
+
+def _strong(metrics: Mapping[str, Any]) -> list[Finding]:
+    rows = metrics["per_class"]
+    strong = [
+        label
+        for label, row in rows.items()
+        if row["support"] and row["f1"] >= STRONG_F1 and row["recall"] >= STRONG_F1
+    ]
+    if not strong:
+        return []
+    if len(strong) == len(rows):
+        return [Finding("good", f"All {len(rows)} classes are recognised well.")]
+    strong.sort(key=lambda label: (-rows[label]["f1"], label))
+    return [Finding("good", f"Recognised well: {names(strong)}.")]
+
+
+def _weak(metrics: Mapping[str, Any]) -> list[Finding]:
+    rows = metrics["per_class"]
+    weak = sorted(
+        (label for label, row in rows.items() if row["support"] and row["recall"] < WEAK_RECALL),
+        key=lambda label: (rows[label]["recall"], label),
+    )
+    found = [
+        Finding(
+            "problem",
+            f"“{label}” is found in only {rows[label]['hits']} of its "
+            f"{counted(rows[label]['support'], 'test picture')}.",
+        )
+        for label in weak[:MOST_MIXED]
+    ]
+    if len(weak) > MOST_MIXED:
+        found.append(Finding("problem", f"Also weak: {names(weak[MOST_MIXED:])}."))
+    return found
+
+
+def _mixed_up(metrics: Mapping[str, Any]) -> list[Finding]:
+    labels, matrix = metrics["confusion"]["labels"], metrics["confusion"]["matrix"]
+    pairs = [
+        (matrix[row][column], sum(matrix[row]), labels[row], labels[column])
+        for row in range(len(labels))
+        for column in range(len(labels))
+        if row != column and matrix[row][column]
+    ]
+    pairs.sort(key=lambda pair: (-pair[0], -pair[0] / pair[1], pair[2], pair[3]))
+    found = []
+    for wrong, support, truth, answer in pairs[:MOST_MIXED]:
+        if wrong < LEAST_MIXED:
+            continue
+        found.append(
+            Finding(
+                "advice",
+                f"The model mixes up “{truth}” with “{answer}”: {wrong} of {support} pictures of "
+                f"“{truth}” were answered “{answer}”. Look at them below: where the label is right, "
+                f"add pictures of both classes that show what tells them apart.",
+            )
+        )
+    return found
+
+
+def _confidence(metrics: Mapping[str, Any]) -> list[Finding]:
+    error = metrics["expected_calibration_error"]
+    if metrics["samples"] < 3 * FEW_TEST_SAMPLES:
+        return []
+    if error <= HONEST_ERROR:
+        return [
+            Finding(
+                "good",
+                "Its confidence is honest: where it says 90 %, it is right about 9 times of 10.",
+            )
+        ]
+    bins = [row for row in metrics["reliability"] if row["count"]]
+    claimed = sum(row["confidence"] * row["count"] for row in bins) / metrics["samples"]
+    side = "too sure of itself" if claimed > metrics["accuracy"] else "too modest"
+    return [
+        Finding(
+            "problem",
+            f"It is {side}: on average it claims {percent(claimed)} and is right in "
+            f"{percent(metrics['accuracy'])} of cases.",
+        )
+    ]
+
+
+def _not_sure(metrics: Mapping[str, Any], card: Mapping[str, Any]) -> list[Finding]:
+    limit = float(card["thresholds"]["not_sure"])
+    curve = metrics["answered"]
+    index = min(range(len(curve["thresholds"])), key=lambda i: abs(curve["thresholds"][i] - limit))
+    share, right = curve["share"][index], curve["accuracy"][index]
+    if right is None or share >= 1:
+        return []
+    return [
+        Finding(
+            "advice",
+            f"Below a confidence of {percent(limit)} the service adds “not sure”: about "
+            f"{percent(1 - share)} of the answers. Of the others {percent(right)} are right. Let a "
+            "person look at those that are not sure, and add them to the data.",
+        )
+    ]
+
+
+def _thin(metrics: Mapping[str, Any]) -> list[Finding]:
+    rows = metrics["per_class"]
+    thin = [label for label, row in rows.items() if 0 < row["support"] < FEW_TEST_SAMPLES]
+    found = []
+    if metrics["missing_classes"]:
+        found.append(
+            Finding(
+                "problem",
+                f"There is no test picture of {names(metrics['missing_classes'])}: how well it is "
+                "recognised is unknown. Add pictures of it.",
+            )
+        )
+    if thin:
+        found.append(
+            Finding(
+                "advice",
+                f"Fewer than {FEW_TEST_SAMPLES} test pictures: {names(thin)}. Take the figures of "
+                "such a class as a rough guess; more pictures make them firm.",
+            )
+        )
+    return found
+
+
+def _outside(metrics: Mapping[str, Any]) -> list[Finding]:
+    if not metrics["outside"]:
+        return []
+    return [
+        Finding(
+            "problem",
+            "Not counted, because their label is one that the model never learnt: "
+            f"{counted(metrics['outside'], 'test picture')}. Add training pictures of that class.",
+        )
+    ]
