@@ -34,8 +34,10 @@ def orchard(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The home of a stack that is up."""
+def stack(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """The home of a stack that is up; a module's RETRAIN_CRON says when `retrain` looks."""
     home = tmp_path_factory.mktemp("stack")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {
@@ -43,7 +45,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "ORCHARD_FIXED_PORTS": "false",
             "ORCHARD_RETRY_SECONDS": "1",
             "ORCHARD_CODE_VERSION": "tests",
-            "ORCHARD_RETRAIN_CRON": "* * * * *",
+            "ORCHARD_RETRAIN_CRON": getattr(request.module, "RETRAIN_CRON", "0 0 1 1 *"),
             "PYTHONPATH": str(REPOSITORY),
         }.items():
             patch.setenv(name, value)
