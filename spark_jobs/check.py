@@ -19,10 +19,10 @@ from orchard.catalog import builds, changes, datasets
 from orchard.catalog.connection import Document
 from orchard.checking import summary
 from orchard.checking.judging import Judging
-from orchard.checking.manifest import MANIFEST_SCHEMA, REFUSED_SCHEMA, census
+from orchard.checking.manifest import MANIFEST_SCHEMA, census
 from orchard.checking.names import canonical_names, renamed_labels
 from orchard.errors import BadInput, TryAgain
-from orchard.intake import FILES, LABELS
+from orchard.intake import FILES, LABELS, REFUSED
 from orchard.names import NEWEST
 from orchard.program import Step, run
 from orchard.tasks import task as task_of
@@ -116,7 +116,7 @@ def _check(check: Check, session: SparkSession) -> Document:
         sources=told.table if told else None,
     )
     tables.write(_sorted(manifest, facts["samples"]), blobs, f"{check.work}/version/manifest")
-    early = tables.read(session, blobs, f"{check.intake}/refused", REFUSED_SCHEMA)
+    early = tables.read(session, blobs, f"{check.intake}/refused", REFUSED)
     late = [verdicts.filter("code is not null").select("path", "code", "reason")]
     late += [joined.refused] if joined.refused is not None else []
     late += [reported.conflicts_of(samples, verdicts)] if facts["conflicts"] else []

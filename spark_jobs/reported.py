@@ -43,10 +43,10 @@ def unusable_labels(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
 
 
 def refused_rows(early: DataFrame, late: Sequence[DataFrame]) -> DataFrame:
-    """REFUSED_SCHEMA of all that did not come in, sorted by path, in one file.
+    """`orchard.intake.REFUSED` of all that did not come in, sorted by path, in one file.
 
     Args:
-        early: what ingest refused, REFUSED_SCHEMA.
+        early: what ingest refused, `orchard.intake.REFUSED`.
         late: what check refused: path, code, reason.
     """
     checked = reduce(DataFrame.unionByName, late).withColumn("stage", F.lit("check"))
