@@ -36,7 +36,7 @@ def test_it_is_what_pycocotools_says(seed: int) -> None:
     evaluation = pytest.importorskip("pycocotools.cocoeval")
     found, truths = _case(seed)
     truth = coco.COCO()
-    sides = [(n, b, c) for n, t in enumerate(truths) for b, c in zip(t.boxes, t.classes)]
+    sides = [(n, b, c) for n, t in enumerate(truths) for b, c in zip(t.boxes, t.classes, strict=True)]
     truth.dataset = {
         "images": [{"id": n} for n in range(len(truths))],
         "categories": [{"id": 1}, {"id": 2}],
@@ -60,7 +60,7 @@ def test_it_is_what_pycocotools_says(seed: int) -> None:
             "bbox": [float(b[0]), float(b[1]), float(b[2] - b[0]), float(b[3] - b[1])],
         }
         for n, one in enumerate(found)
-        for b, c, s in zip(one.boxes, one.classes, one.scores)
+        for b, c, s in zip(one.boxes, one.classes, one.scores, strict=True)
     ]
     with contextlib.redirect_stdout(io.StringIO()):
         truth.createIndex()
