@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,10 @@ from pycocotools.cocoeval import COCOeval
 from bench.boxes import READERS, BoxSet, box_set
 from orchard.blobs import Blobs, SegmentWriter
 from orchard.decode import decode_picture
+from orchard.planning.plan import LEAST_SHARE, RESERVE_SECONDS
 from orchard.preprocess import apply
+from orchard.tasks.base import Ask
+from orchard.tasks.costs import Costs
 from orchard.tasks.object_detection import answers as task_answers
 from orchard.tasks.object_detection import branching
 from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
@@ -40,33 +42,8 @@ from trainers.features import Features
 from trainers.object_detection import trial
 from trainers.samples import Samples
 
-RESERVE_SECONDS, LEAST_SHARE = 240.0, 0.2
-"""What a build takes beside features and trials, as `orchard.planning.plan` has it."""
 SEED = 20241
 FOLDS = 5
-
-
-@dataclass(frozen=True)
-class BenchCosts:
-    """As `orchard.tasks.costs.Costs`."""
-
-    cores: int = 2
-    decode_megapixel: float = 0.018
-    spark_start: float = 7.5
-
-
-@dataclass(frozen=True)
-class BenchAsk:
-    """As `orchard.tasks.base.Ask`, as far as a detector's plan looks."""
-
-    summary: dict[str, Any]
-    samples: int
-    seconds: float
-    minutes: float
-    counts: dict[str, int]
-    cards: dict[str, Any]
-    costs: BenchCosts = BenchCosts()
-    reasons: list[str] = field(default_factory=list)
 
 
 def plan_of(pictures: BoxSet, count: int, minutes: float) -> tuple[list[dict[str, Any]], list[str]]:
@@ -75,15 +52,20 @@ def plan_of(pictures: BoxSet, count: int, minutes: float) -> tuple[list[dict[str
         label: sum(any(b["label"] == label for b in a["boxes"]) for a in pictures.annotations)
         for label in pictures.labels
     }
-    ask = BenchAsk(
-        {"sizes": {"median": [int(side) for side in np.median(pictures.sizes, axis=0)]}},
-        count,
-        max(LEAST_SHARE * minutes * 60, minutes * 60 - RESERVE_SECONDS),
-        minutes,
-        counts,
-        {name: maps_facts(maps, maps_graph(maps)) for name, maps in feature_maps().items()},
+    ask = Ask(
+        summary={"sizes": {"median": [int(side) for side in np.median(pictures.sizes, axis=0)]}},
+        labels=pictures.labels,
+        counts=counts,
+        samples=count,
+        seconds=max(LEAST_SHARE * minutes * 60, minutes * 60 - RESERVE_SECONDS),
+        minutes=minutes,
+        gpus=0,
+        costs=Costs(),
+        cards={n: maps_facts(maps, maps_graph(maps)) for n, maps in feature_maps().items()},
+        objective="accuracy",
+        reasons=[],
     )
-    return branching.branches(ask)[1], ask.reasons
+    return branching.plan(ask).branches, ask.reasons
 
 
 def features_of(pictures: BoxSet, branch: dict[str, Any], cache: Path) -> NDArray[np.float16]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,39 +10,14 @@ from hypothesis import strategies as st
 
 from orchard.errors import BadInput
 from orchard.preprocess import validate
+from orchard.tasks.base import Ask
+from orchard.tasks.costs import Costs
 from orchard.tasks.object_detection.branching import (
     MOST_EPOCHS,
     SIDE_MULTIPLE,
-    branches,
     input_size,
+    plan,
 )
-
-
-@dataclass(frozen=True)
-class _Costs:
-    cores: int = 2
-    decode_megapixel: float = 0.018
-    spark_start: float = 7.5
-
-
-@dataclass(frozen=True)
-class _Ask:
-    samples: int = 291
-    minutes: float = 10.0
-    size: tuple[int, int] = (640, 480)
-    counts: dict[str, int] = field(default_factory=lambda: {"RBC": 280, "WBC": 270})
-    cards: dict[str, Any] = field(default_factory=lambda: {"lite0-maps": CARD})
-    costs: _Costs = _Costs()
-    reasons: list[str] = field(default_factory=list)
-
-    @property
-    def seconds(self) -> float:
-        return max(0.2 * self.minutes * 60, self.minutes * 60 - 240)
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        return {"sizes": {"median": list(self.size)}}
-
 
 CARD: dict[str, Any] = {
     "kind": "maps",
@@ -59,16 +33,39 @@ CARD: dict[str, Any] = {
 }
 
 
+def _ask(
+    samples: int = 291,
+    minutes: float = 10.0,
+    size: tuple[int, int] = (640, 480),
+    counts: dict[str, int] | None = None,
+    cards: dict[str, Any] | None = None,
+) -> Ask:
+    counts = {"RBC": 280, "WBC": 270} if counts is None else counts
+    return Ask(
+        summary={"sizes": {"median": list(size)}},
+        labels=sorted(counts),
+        counts=counts,
+        samples=samples,
+        seconds=max(0.2 * minutes * 60, minutes * 60 - 240),
+        minutes=minutes,
+        gpus=0,
+        costs=Costs(),
+        cards={"lite0-maps": CARD} if cards is None else cards,
+        objective="accuracy",
+        reasons=[],
+    )
+
+
 def _epochs(branch: dict[str, Any]) -> int:
     work = branch["work"]
     return int(work["members"] * sum(r["keep"] * r["epochs"] for r in work["rungs"]))
 
 
 def test_ten_minutes_fit_into_ten_minutes() -> None:
-    ask = _Ask()
-    folds, made, _ = branches(ask)
-    assert folds == 5
-    (branch,) = made
+    ask = _ask()
+    planned = plan(ask)
+    assert planned.folds == 5
+    (branch,) = planned.branches
     assert branch["prepare_seconds"] / 2 + branch["seconds"] <= ask.seconds
     assert branch["work"]["members"] == 2
     assert branch["work"]["processes"] == 2
@@ -105,8 +102,9 @@ def test_every_size_suits_the_strides(width: int, height: int, pixels: float) ->
     size=st.tuples(st.integers(20, 4000), st.integers(20, 4000)),
 )
 def test_any_plan_is_whole(samples: int, minutes: float, size: tuple[int, int]) -> None:
-    _, made, decoding = branches(_Ask(samples, minutes, size))
-    assert decoding > 0
+    planned = plan(_ask(samples, minutes, size))
+    made = planned.branches
+    assert planned.decode_seconds > 0
     assert len({branch["key"] for branch in made}) == len(made)
     for branch in made:
         validate(branch["preprocessing"])
@@ -121,7 +119,7 @@ def test_any_plan_is_whole(samples: int, minutes: float, size: tuple[int, int]) 
 def test_more_minutes_give_more_work() -> None:
     work = []
     for minutes in (3.0, 10.0, 30.0, 120.0):
-        _, made, _ = branches(_Ask(minutes=minutes))
+        made = plan(_ask(minutes=minutes)).branches
         pixels = [
             branch["preprocessing"][0]["width"] * branch["preprocessing"][0]["height"]
             for branch in made
@@ -132,13 +130,13 @@ def test_more_minutes_give_more_work() -> None:
 
 
 def test_features_of_many_pictures_stay_small() -> None:
-    _, made, _ = branches(_Ask(samples=10_000, minutes=20.0))
+    made = plan(_ask(samples=10_000, minutes=20.0)).branches
     assert all(branch["views"] == ["plain"] for branch in made)
     assert not made[0]["work"]["mirrored"]
 
 
 def test_no_boxes_or_no_backbone_are_refused() -> None:
     with pytest.raises(BadInput, match="pictures with boxes"):
-        branches(_Ask(counts={"RBC": 0}))
+        plan(_ask(counts={"RBC": 0}))
     with pytest.raises(BadInput, match="feature maps"):
-        branches(_Ask(cards={"lite0": {"kind": "pooled"}}))
+        plan(_ask(cards={"lite0": {"kind": "pooled"}}))
