@@ -80,8 +80,8 @@ def display_of(rng: np.random.Generator, wide: int) -> Display:
         tall=round(wide * (uniform(rng, 1.35, 1.6) if drum else uniform(rng, 1.7, 2.0))),
         ground=ground,
         ink=ink,
-        slant=uniform(rng, 0.07, 0.13),
-        thick=uniform(rng, 0.2, 0.27),
+        slant=uniform(rng, 0.11, 0.16),
+        thick=uniform(rng, 0.23, 0.3),
         ghost=ghost,
     )
 

@@ -133,7 +133,7 @@ def draw(rng: np.random.Generator, size: tuple[int, int] = (640, 480)) -> Scene:
     sheet = photo.surface(rng, _SHEET)
     count = int(rng.integers(4, 8))
     number = "".join(CLASSES[digit] for digit in rng.integers(10, size=count))
-    display = display_of(rng, int(rng.integers(52, 60 if count > 5 else 74)))
+    display = display_of(rng, int(rng.integers(58, 66 if count > 5 else 78)))
     pitch = display.pitch
     long = (count - 1) * pitch + display.wide
     inside = round(display.wide * uniform(rng, 0.4, 0.7))
@@ -153,8 +153,11 @@ def draw(rng: np.random.Generator, size: tuple[int, int] = (640, 480)) -> Scene:
     layers = layers_of(rng, sheet, display, number, (left, top))
     if rng.random() < 0.7:
         layers.append(_glare(rng, window))
-    view = _view(rng, window, size)
-    return scene.exposed(rng, scene.look(sheet, layers, view, size), blur=0.8)
+    while True:
+        seen = scene.look(sheet.copy(), layers, _view(rng, window, size), size)
+        # From too far away or askew a narrow digit would be left out, and the number be another.
+        if len(seen.names) == count:
+            return scene.exposed(rng, seen, blur=0.8)
 
 
 def _view(
@@ -162,11 +165,11 @@ def _view(
 ) -> list[scene.Corner]:
     """What a hand-held camera sees that is pointed at the window, all of it in the picture."""
     width = window[2] - window[0]
-    share = max(width * uniform(rng, 1.12, 1.5), 560.0) / _SHEET[0]
-    corners = scene.view(rng, _SHEET, min(0.86, share), 3.0, 0.14, size)
+    share = max(width * uniform(rng, 1.08, 1.4), 560.0) / _SHEET[0]
+    corners = scene.view(rng, _SHEET, min(0.86, share), 2.5, 0.14, size)
     middle = np.asarray(((window[0] + window[2]) / 2, (window[1] + window[3]) / 2))
     seen = np.asarray(corners)
-    room = max(0.0, min(0.86, share) * _SHEET[0] - 1.1 * width) / 2
+    room = max(0.0, min(0.86, share) * _SHEET[0] - 1.06 * width) / 2
     shift = rng.uniform(-1, 1, size=2) * (room, 60)
     moved = seen - seen.mean(axis=0) + middle + shift
     moved -= np.minimum(0, moved.min(axis=0))

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from examples import cart, floor, keyboard, meter, photo, scene, shelf
+from examples import cart, floor, keyboard, machine, meter, photo, scene, shelf
 from orchard.errors import BadInput
 
 logger = logging.getLogger(__name__)
@@ -76,6 +76,8 @@ _SETS: dict[str, _Set] = {
     "floor_boxes": _scenes(floor.draw_boxes),
     "shelf": _scenes(shelf.draw),
     "meter": _scenes(meter.draw),
+    # At the end: a set's place is part of its seed.
+    "machine": _Set(machine.LABELS, "sound_classification", machine.files, (".wav",)),
 }
 NAMES = tuple(_SETS)
 

@@ -40,7 +40,7 @@ def demo(say: Say, *, count: int = 200, minutes: int = 3) -> dict[str, Any]:
     watched = training.start(
         {
             "project": PROJECT,
-            "task": _task(folder),
+            "task": task_of(folder),
             "data": imported.location,
             "minutes": minutes,
             "approval": "person",
@@ -60,7 +60,7 @@ def demo(say: Say, *, count: int = 200, minutes: int = 3) -> dict[str, Any]:
     return {**reports.report(PROJECT), "prediction": prediction.answer}
 
 
-def _task(folder: Path) -> str:
+def task_of(folder: Path) -> str:
     """The task that an example set in a folder is for, as its generator noted it there."""
     return str(json.loads((folder / _MARKER).read_text(encoding="utf-8"))["task"])
 

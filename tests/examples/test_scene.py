@@ -106,7 +106,7 @@ def test_as_many_objects_as_the_set_says(drawn: tuple[str, list[Scene]]) -> None
 
 
 def test_the_number_of_a_meter_reads_from_left_to_right() -> None:
-    for seed in range(8):
+    for seed in range(12):
         seen = meter.draw(np.random.default_rng([2, seed]), SIZE)
         boxes = seen.boxes()
         assert list(boxes) == sorted(boxes, key=lambda box: (box.left + box.right) / 2)

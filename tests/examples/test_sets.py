@@ -49,7 +49,7 @@ def test_the_files_of_each_folder_s_samples(name: str, tmp_path: Path) -> None:
     assert marker["finished"]
 
 
-@pytest.mark.parametrize("name", ["cart", "meter"])
+@pytest.mark.parametrize("name", ["cart"])
 def test_processes_do_not_change_the_bytes(name: str, tmp_path: Path) -> None:
     count = 60 // len(sets.labels(name))
     sets.generate(name, tmp_path / "one", count, 7, (64, 64), processes=1)
