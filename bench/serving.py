@@ -6,9 +6,8 @@ One model (EfficientNet-Lite0 at 224 with a head of 10 classes), pictures of 640
 is one process a core, each with one thread, that decodes and predicts one picture after the other
 from memory. The service gets the same pictures over HTTP by keep-alive connections from one load
 generator on the same cores. The generator's own processor time is measured and taken off: its share
-of the cores is not the service's to use. Processor time a picture
-is told too: it hardly depends on what else the machine does, rates do. Prints one JSON line with the
-median of the runs.
+of the cores is not the service's to use. The processor time a picture is told too, because rates
+depend on what else the machine does. Prints one JSON line with the median of the runs.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Level:
 
     Attributes:
         processor_ms: processor time of all its processes a request; other work on the machine
-            makes requests wait, but hardly changes this.
+            changes this less than the rate, but a busy machine makes it half as long again.
         spread: processor time of the second busiest of its processes as a share of the busiest's.
     """
 
