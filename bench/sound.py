@@ -216,12 +216,15 @@ def splits_of(given: SoundSet, count: int) -> list[Split]:
     return made
 
 
-def measure(given: SoundSet, minutes: float, count: int, cache: Path) -> dict[str, Any]:
-    """Accuracy of the search on each split."""
+def measure(
+    given: SoundSet, minutes: float, count: int, cache: Path, only: str | None = None
+) -> dict[str, Any]:
+    """Accuracy of the search on each split, or on those of one kind."""
     plan = plan_of(given, minutes)
     vectors = {branch["key"]: features(given, branch, cache) for branch in plan["branches"]}
     rows = []
-    for kind, train, folds, test in splits_of(given, count):
+    chosen = [each for each in splits_of(given, count) if only in (None, each[0])]
+    for kind, train, folds, test in chosen:
         started = time.monotonic()
         used = len(np.unique(folds))
         problem = Problem(given.truth[train], folds, used, len(given.labels))
@@ -259,6 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("sets", nargs="+", choices=("digits", "machine"))
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--splits", type=int, default=3, help="random splits")
+    parser.add_argument("--only", choices=("source", "random"), help="one kind of splits")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "features")
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", force=True)
@@ -267,7 +271,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     made = {"digits": digits, "machine": machines}
     with threadpool_limits(1):
         results = [
-            measure(made[name](), given.minutes, given.splits, given.cache) for name in given.sets
+            measure(made[name](), given.minutes, given.splits, given.cache, given.only)
+            for name in given.sets
         ]
     for result in results:
         figures = ", ".join(f"{kind} {value:.4f}" for kind, value in result["accuracy"].items())

@@ -15,6 +15,7 @@ from trainers.search import Measure
 
 Array = NDArray[np.float32]
 
+LARGEST = float(np.finfo(np.float16).max)
 LOG_LOSS_SHARE = 0.1
 """How much a log-loss of 1 takes off the score: accuracy on a few hundred samples is a coarse
 figure, and of two heads with the same one the better calibrated is the better."""
@@ -68,7 +69,8 @@ class HeadPopulation:
         return result
 
     def remember(self, index: int) -> None:
-        self.best_logits[index] = self._latest[index].astype(np.float16)
+        # A head that runs away has logits beyond what half precision holds.
+        self.best_logits[index] = np.clip(self._latest[index], -LARGEST, LARGEST).astype(np.float16)
 
     def retain(self, indices: Sequence[int]) -> None:
         wanted = set(indices)
