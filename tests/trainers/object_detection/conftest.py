@@ -17,7 +17,7 @@ KEY = "local/builds/b/trials/tiny/checkpoint/state.npz"
 Trained = Callable[..., TrialResult]
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def tiny_backbone() -> Iterator[None]:
     with synthetic.registered():
         yield
