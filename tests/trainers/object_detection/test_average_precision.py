@@ -36,7 +36,9 @@ def test_it_is_what_pycocotools_says(seed: int) -> None:
     evaluation = pytest.importorskip("pycocotools.cocoeval")
     found, truths = _case(seed)
     truth = coco.COCO()
-    sides = [(n, b, c) for n, t in enumerate(truths) for b, c in zip(t.boxes, t.classes, strict=True)]
+    sides = [
+        (n, b, c) for n, t in enumerate(truths) for b, c in zip(t.boxes, t.classes, strict=True)
+    ]
     truth.dataset = {
         "images": [{"id": n} for n in range(len(truths))],
         "categories": [{"id": 1}, {"id": 2}],
