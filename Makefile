@@ -67,7 +67,7 @@ train: environment ## Build from your own data: make train DATA=folder-or-archiv
 
 test: test-environment ## Run the tests
 	@java=$$($(BIN)/python -m orchard.stack.java) && export JAVA_HOME=$$java && \
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q $(or $(TESTS),tests)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q $(or $(TESTS),tests)
 
 lint: test-environment ## Style, types and the direction of imports
 	$(BIN)/ruff check .

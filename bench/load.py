@@ -6,6 +6,7 @@ It runs in a process of its own and reports the processor time that it took.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import re
 import resource
@@ -13,6 +14,8 @@ import time
 import urllib.parse
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import psutil
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
@@ -41,6 +44,16 @@ class Load:
         """Latency in milliseconds below which `share` per cent of the requests are."""
         index = min(int(len(self.latencies) * share / 100), len(self.latencies) - 1)
         return 1000 * self.latencies[index] if self.latencies else float("nan")
+
+
+def processor_times() -> dict[int, float]:
+    """Seconds of processor of every process below this one: those of the server under load."""
+    found = {}
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            times = process.cpu_times()
+            found[process.pid] = times.user + times.system
+    return found
 
 
 def generate(

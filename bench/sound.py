@@ -183,8 +183,9 @@ def contender_of(branch: Mapping[str, Any], found: Found) -> Contender:
         if speech
         else get_backbone(branch["backbone"]).parameters,
         "validation": found.measure.figures,
+        "support": len(found.rows),
     }
-    return contender(branch, facts, "accuracy", len(found.rows))
+    return contender(TASK, branch, facts, "accuracy")
 
 
 def random_folds(rows: NDArray[np.int64], seed: int) -> NDArray[np.int64]:

@@ -32,10 +32,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _Parser(prog="python -m examples", description="Write a seeded example set.")
     parser.add_argument("name", choices=sets.NAMES, help="which set")
     parser.add_argument("--folder", type=Path, required=True, help="where to write it")
-    parser.add_argument("--count", type=int, default=200, help="pictures a class (200)")
+    parser.add_argument("--count", type=int, default=200, help="samples a folder (200)")
     parser.add_argument("--seed", type=int, default=7, help="the same seed, the same bytes (7)")
-    parser.add_argument("--size", type=_size, default=sets.SIZE, help="in pixels (640x480)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first picture (0)")
+    parser.add_argument("--size", type=_size, default=sets.SIZE, help="of a picture (640x480)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first sample (0)")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:

@@ -54,6 +54,12 @@ def record(rng: np.random.Generator, label: str) -> NDArray[np.int16]:
     return (gain * sound * 32767).round().astype(np.int16)
 
 
+def files(rng: np.random.Generator, label: str, size: tuple[int, int]) -> dict[str, bytes]:
+    """The bytes of a sample's files by their ending, as `examples.sets` asks for them; a recording
+    has no size in pixels."""
+    return {".wav": wav(record(rng, label))}
+
+
 def wav(samples: NDArray[np.int16]) -> bytes:
     """A WAV file of one channel and 16 bits."""
     data = samples.astype("<i2").tobytes()

@@ -1,4 +1,8 @@
-"""Writes an example set to disk: a folder a class, the same bytes for the same seed."""
+"""Writes an example set to disk: the same bytes for the same seed.
+
+A set of a task whose samples have one label has a folder a class. A set of scenes, whose labels lie
+in a file beside each picture, has one folder.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from examples import cart, keyboard, photo
+from examples import cart, floor, keyboard, machine, meter, photo, scene, shelf
 from orchard.errors import BadInput
 
 logger = logging.getLogger(__name__)
@@ -29,18 +33,51 @@ _FEWEST_FOR_PROCESSES = 60
 _PIXELS = (64, 4096)
 _SECONDS_BETWEEN_LINES = 3.0
 
-_Draw = Callable[[np.random.Generator, str, tuple[int, int]], Image.Image]
+_Files = Callable[[np.random.Generator, str, tuple[int, int]], dict[str, bytes]]
 
 
 @dataclass(frozen=True)
 class _Set:
+    """One example set.
+
+    Attributes:
+        labels: the folders: the classes, or one for scenes.
+        task: the name of the task that the set is for.
+        files: the bytes of a sample's files by their ending, for a folder and a size in pixels.
+        endings: of the files that each sample has.
+    """
+
     labels: tuple[str, ...]
-    draw: _Draw
+    task: str
+    files: _Files
+    endings: tuple[str, ...] = (".jpg",)
 
 
+def _photos(draw: Callable[[np.random.Generator, str, tuple[int, int]], Image.Image]) -> _Files:
+    """Samples of a class: a picture."""
+    return lambda rng, label, size: {".jpg": photo.jpeg(rng, draw(rng, label, size))}
+
+
+def _scenes(draw: Callable[[np.random.Generator, tuple[int, int]], scene.Scene]) -> _Set:
+    """A set of pictures with boxes: a picture and its XML document."""
+    return _Set(
+        labels=("scenes",),
+        task="object_detection",
+        files=lambda rng, label, size: scene.files(rng, draw(rng, size)),
+        endings=(".jpg", ".xml"),
+    )
+
+
+# A set's place is part of the seed of its samples: a new one goes to the end.
 _SETS: dict[str, _Set] = {
-    "cart": _Set(cart.LABELS, cart.draw),
-    "keyboard": _Set(keyboard.LABELS, keyboard.draw),
+    "cart": _Set(cart.LABELS, "image_classification", _photos(cart.draw)),
+    "keyboard": _Set(keyboard.LABELS, "image_classification", _photos(keyboard.draw)),
+    "floor": _Set(floor.LABELS, "image_classification", _photos(floor.draw)),
+    "floor_boxes": _scenes(floor.draw_boxes),
+    "shelf": _scenes(shelf.draw),
+    "meter": _scenes(meter.draw),
+    # At the end: a set's place is part of its seed.
+    "machine": _Set(machine.LABELS, "sound_classification", machine.files, (".wav",)),
 }
 NAMES = tuple(_SETS)
 
@@ -58,31 +95,46 @@ class _Order:
     drawing: int = _DRAWING
 
 
-def labels(name: str) -> tuple[str, ...]:
-    """The classes of an example set.
-
-    Raises:
-        BadInput: there is no set of that name.
-    """
+def _set(name: str) -> _Set:
     if name not in _SETS:
         raise BadInput(
             "There is no example set of that name",
             value=name,
             way_out=f"Choose one of: {', '.join(NAMES)}",
         )
-    return _SETS[name].labels
+    return _SETS[name]
 
 
-def picture(name: str, label: str, index: int, seed: int, size: tuple[int, int] = SIZE) -> bytes:
-    """One picture of a set as JPEG bytes, which depend on the arguments alone.
+def labels(name: str) -> tuple[str, ...]:
+    """The folders of an example set: its classes, or one for a set of scenes.
+
+    Raises:
+        BadInput: there is no set of that name.
+    """
+    return _set(name).labels
+
+
+def task(name: str) -> str:
+    """The name of the task that an example set is for.
+
+    Raises:
+        BadInput: there is no set of that name.
+    """
+    return _set(name).task
+
+
+def sample(
+    name: str, label: str, index: int, seed: int, size: tuple[int, int] = SIZE
+) -> dict[str, bytes]:
+    """One sample of a set: the bytes of its files by their ending, which depend on the arguments.
 
     Args:
         name: the example set, one of `NAMES`.
         label: one of `labels(name)`.
-        index: the picture's number, 0 or more; numbers that a written set does not hold give
-            pictures beyond it.
+        index: the sample's number, 0 or more; numbers that a written set does not hold give
+            samples beyond it.
         seed: the set's seed, 0 or more.
-        size: width and height in pixels.
+        size: width and height of a picture in pixels.
 
     Raises:
         BadInput: the name or the label is unknown, or a number is out of range.
@@ -96,7 +148,7 @@ def picture(name: str, label: str, index: int, seed: int, size: tuple[int, int] 
         )
     _check(_Order(name, 1, seed, size[0], size[1], index))
     rng = np.random.default_rng([seed, NAMES.index(name), known.index(label), index])
-    return photo.jpeg(rng, _SETS[name].draw(rng, label, size))
+    return _SETS[name].files(rng, label, size)
 
 
 def _check(order: _Order) -> None:
@@ -115,19 +167,24 @@ def _check(order: _Order) -> None:
             )
 
 
-def _path(folder: Path, label: str, index: int) -> Path:
-    return folder / label / f"{label}_{index:05d}.jpg"
+def _paths(folder: Path, name: str, label: str, index: int) -> dict[str, Path]:
+    """Where a sample's files lie, by their ending."""
+    return {
+        ending: folder / label / f"{label}_{index:05d}{ending}" for ending in _SETS[name].endings
+    }
 
 
-def _write(task: tuple[str, str, int, int, tuple[int, int], str]) -> None:
-    """Draw one picture and put it in place whole; what is already there stays."""
-    name, label, index, seed, size, folder = task
-    target = _path(Path(folder), label, index)
-    if target.exists():
+def _write(job: tuple[str, str, int, int, tuple[int, int], str]) -> None:
+    """Draw one sample and put each of its files in place whole; a sample that is there stays."""
+    name, label, index, seed, size, folder = job
+    targets = _paths(Path(folder), name, label, index)
+    if all(target.exists() for target in targets.values()):
         return
-    partial = Path(folder) / f".{target.name}.{os.getpid()}"
-    partial.write_bytes(picture(name, label, index, seed, size))
-    partial.replace(target)
+    for ending, data in sample(name, label, index, seed, size).items():
+        target = targets[ending]
+        partial = Path(folder) / f".{target.name}.{os.getpid()}"
+        partial.write_bytes(data)
+        partial.replace(target)
 
 
 def _prepare(folder: Path, order: _Order) -> bool:
@@ -141,12 +198,15 @@ def _prepare(folder: Path, order: _Order) -> bool:
     if marker.exists():
         found = json.loads(marker.read_text(encoding="utf-8"))
         finished = bool(found.pop("finished", False))
+        # It follows from the set's name; a marker without it is written anew.
+        marked = found.pop("task", None) is not None
         if found != asdict(order):
             raise BadInput(
                 "The folder holds another example set",
                 value=str(folder),
                 way_out="Choose another folder, or remove this one",
             )
+        finished = finished and marked
     elif folder.exists() and any(folder.iterdir()):
         raise BadInput(
             "The folder for the example set is not empty",
@@ -155,12 +215,15 @@ def _prepare(folder: Path, order: _Order) -> bool:
         )
     indices = range(order.first, order.first + order.count)
     if finished and all(
-        _path(folder, label, index).exists() for label in labels(order.name) for index in indices
+        path.exists()
+        for label in labels(order.name)
+        for index in indices
+        for path in _paths(folder, order.name, label, index).values()
     ):
         return True
     for label in labels(order.name):
         (folder / label).mkdir(parents=True, exist_ok=True)
-        for partial in folder.glob(f".{label}_*.jpg.*"):
+        for partial in folder.glob(f".{label}_*.*.*"):
             partial.unlink(missing_ok=True)
     _mark(folder, order, finished=False)
     return False
@@ -168,16 +231,17 @@ def _prepare(folder: Path, order: _Order) -> bool:
 
 def _mark(folder: Path, order: _Order, *, finished: bool) -> None:
     partial = folder / f"{MARKER}.{os.getpid()}"
-    text = json.dumps({**asdict(order), "finished": finished}, indent=2)
+    content = {**asdict(order), "task": task(order.name), "finished": finished}
+    text = json.dumps(content, indent=2)
     partial.write_text(text + "\n", encoding="utf-8")
     partial.replace(folder / MARKER)
 
 
 @contextmanager
-def _mapper(tasks: int, processes: int | None) -> Iterator[Callable[..., Iterable[None]]]:
+def _mapper(jobs: int, processes: int | None) -> Iterator[Callable[..., Iterable[None]]]:
     """`map`, spread over processes where the work is worth their start."""
     workers = processes or min(8, len(os.sched_getaffinity(0)))
-    if workers < 2 or tasks < _FEWEST_FOR_PROCESSES:
+    if workers < 2 or jobs < _FEWEST_FOR_PROCESSES:
         yield map
         return
     context = multiprocessing.get_context("spawn")
@@ -194,24 +258,24 @@ def generate(
     first: int = 0,
     processes: int | None = None,
 ) -> dict[str, int]:
-    """Write `count` pictures of each class to `folder/<label>/<label>_<index>.jpg`.
+    """Write `count` samples of each folder to `folder/<label>/<label>_<index>.<ending>`.
 
     A finished folder of the same order is left as it is, and an interrupted one is completed.
-    With another `first` (or another seed) the pictures are others than those of the set. Above some
+    With another `first` (or another seed) the samples are others than those of the set. Above some
     sixty pictures processes are started, so a script that calls this needs the usual guard
     `if __name__ == "__main__"`, or `processes=1`.
 
     Args:
         name: the example set, one of `NAMES`.
         folder: where to write; new, empty, or of the same order.
-        count: pictures a class, 1 or more.
+        count: samples a folder, 1 or more.
         seed: the set's seed, 0 or more.
-        size: width and height in pixels, each 64 to 4096.
-        first: the number of the first picture.
+        size: width and height of the pictures, each 64 to 4096 pixels.
+        first: the number of the first sample.
         processes: how many to draw with; by default one a usable core, at most eight.
 
     Returns:
-        The number of pictures of each class.
+        The number of samples of each folder.
 
     Raises:
         BadInput: the name is unknown, a number is out of range, or the folder holds something else.
@@ -221,27 +285,27 @@ def generate(
     _check(order)
     folder = Path(folder)
     if _prepare(folder, order):
-        logger.info("%s: all %d pictures are there already", name, sum(counts.values()))
+        logger.info("%s: all %d samples are there already", name, sum(counts.values()))
         return counts
-    tasks = [
+    jobs = [
         (name, label, index, seed, size, str(folder))
         for index in range(first, first + count)
         for label in counts
     ]
     begin = last = time.monotonic()
-    with _mapper(len(tasks), processes) as spread:
-        for done, _ in enumerate(spread(_write, tasks), start=1):
+    with _mapper(len(jobs), processes) as spread:
+        for done, _ in enumerate(spread(_write, jobs), start=1):
             now = time.monotonic()
-            if done == len(tasks) or now - last >= _SECONDS_BETWEEN_LINES:
+            if done == len(jobs) or now - last >= _SECONDS_BETWEEN_LINES:
                 last = now
                 rate = done / max(1e-6, now - begin)
                 logger.info(
-                    "%s: %d of %d pictures, %.0f a second, %.0f s left",
+                    "%s: %d of %d samples, %.0f a second, %.0f s left",
                     name,
                     done,
-                    len(tasks),
+                    len(jobs),
                     rate,
-                    (len(tasks) - done) / rate,
+                    (len(jobs) - done) / rate,
                 )
     _mark(folder, order, finished=True)
     return counts

@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowException
 
 from operators.contract import has_ended, owner_of
 from orchard.errors import OrchardError
+from orchard.names import BUILD_DAG
 
 _RUNS_A_QUESTION = 50
 _AT_WORK = ["queued", "running"]
@@ -85,7 +86,7 @@ def _at_work(task_instance: Any, runs: list[str]) -> bool:
     """Whether Airflow says of any of these runs of `build_model` that it has not ended."""
     return any(
         task_instance.get_dr_count(
-            "build_model", run_ids=runs[start : start + _RUNS_A_QUESTION], states=_AT_WORK
+            BUILD_DAG, run_ids=runs[start : start + _RUNS_A_QUESTION], states=_AT_WORK
         )
         for start in range(0, len(runs), _RUNS_A_QUESTION)
     )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+BUILD_DAG = "build_model"
+"""Name of the DAG that builds models."""
+
 NEW_DATA = "new-data"
 """Name of the event in Airflow: data were brought to a project; the DAG `retrain` listens."""
 

@@ -9,8 +9,8 @@ from croniter import croniter
 
 from orchard.catalog import builds, changes, projects
 from orchard.catalog.connection import Document, Documents
-from orchard.errors import BadInput
-from orchard.names import NEWEST
+from orchard.errors import BadInput, NotFound
+from orchard.names import BUILD_DAG, NEWEST, build_id_of
 
 DEFAULT_MARGIN = 0.005
 """How much better on the same test split a challenger must be, as a share."""
@@ -69,7 +69,8 @@ def due(documents: Documents, now: datetime) -> tuple[list[dict[str, Any]], list
     """The builds to start and one sentence a project about what was decided.
 
     A build is {"trigger_run_id", "conf"}. The run id is made of the project and of the time that was
-    due, or of the newest change, so that a repeat is the same run and is refused.
+    due, or of the newest change, so that a repeat is the same run and is refused; of one that has begun
+    the sentence says so.
     """
     starts: list[dict[str, Any]] = []
     reasons: list[str] = []
@@ -77,6 +78,9 @@ def due(documents: Documents, now: datetime) -> tuple[list[dict[str, Any]], list
         if not project.get("retrain"):
             continue
         run_id, reason = _run_of(documents, project, now)
+        if run_id and _has_begun(documents, project, run_id):
+            reason += f"; the run {run_id} has begun for it, none is started"
+            run_id = None
         reasons.append(f"{project['owner']}/{project['project']}: {reason}")
         if run_id:
             conf = _conf(documents, project)
@@ -105,6 +109,15 @@ def _run_of(documents: Documents, project: Document, now: datetime) -> tuple[str
         )
     newest = str(waiting[-1]["_id"]).rsplit("/", 1)[1]
     return f"{name}__{newest}", f"{files} new samples, {minimum} were asked for"
+
+
+def _has_begun(documents: Documents, project: Document, run_id: str) -> bool:
+    """Whether a run has taken note of what it has to do, whatever came of it since."""
+    try:
+        builds.get(documents, project["owner"], build_id_of(BUILD_DAG, run_id))
+    except NotFound:
+        return False
+    return True
 
 
 def _conf(documents: Documents, project: Document) -> dict[str, Any]:

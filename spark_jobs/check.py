@@ -19,15 +19,15 @@ from orchard.catalog import builds, changes, datasets
 from orchard.catalog.connection import Document
 from orchard.checking import summary
 from orchard.checking.judging import Judging
-from orchard.checking.manifest import MANIFEST_SCHEMA, REFUSED_SCHEMA, census
+from orchard.checking.manifest import MANIFEST_SCHEMA, census
 from orchard.checking.names import canonical_names, renamed_labels
 from orchard.errors import BadInput, TryAgain
-from orchard.intake import FILES, LABELS
+from orchard.intake import FILES, LABELS, REFUSED
 from orchard.names import NEWEST
 from orchard.program import Step, run
 from orchard.tasks import task as task_of
 from orchard.tasks.base import Limits, Task
-from spark_jobs import gathered, grouped, judged, labelled, placed, reported, tables
+from spark_jobs import gathered, grouped, judged, labelled, placed, reported, sources, tables
 from spark_jobs.session import session_of
 
 logger = logging.getLogger(__name__)
@@ -107,15 +107,23 @@ def _check(check: Check, session: SparkSession) -> Document:
         if facts["new"]
         else tables.empty(session, grouped.GROUP_SCHEMA)
     )
-    manifest = placed.place(kept, groups, settled, test_hinted=bool(facts["test_hints"]))
+    told = sources.sources_of(session, kept, check.task) if facts["new"] else None
+    manifest = placed.place(
+        kept,
+        groups,
+        settled,
+        test_hinted=bool(facts["test_hints"]),
+        sources=told.table if told else None,
+    )
     tables.write(_sorted(manifest, facts["samples"]), blobs, f"{check.work}/version/manifest")
-    early = tables.read(session, blobs, f"{check.intake}/refused", REFUSED_SCHEMA)
+    early = tables.read(session, blobs, f"{check.intake}/refused", REFUSED)
     late = [verdicts.filter("code is not null").select("path", "code", "reason")]
     late += [joined.refused] if joined.refused is not None else []
     late += [reported.conflicts_of(samples, verdicts)] if facts["conflicts"] else []
     late += [reported.unusable_labels(samples, verdicts)] if facts["unusable"] else []
     tables.write(reported.refused_rows(early, late), blobs, f"{check.work}/version/refused")
-    return _commit(check, session, facts, renamed_labels(counts, names))
+    notices = {told.notice: told.count} if told else {}
+    return _commit(check, session, facts, renamed_labels(counts, names), notices)
 
 
 def _occurring(check: Check, counts: dict[str, int], names: dict[str, str]) -> dict[str, int]:
@@ -200,7 +208,11 @@ def _sorted(manifest: DataFrame, rows: int) -> DataFrame:
 
 
 def _commit(
-    check: Check, session: SparkSession, facts: dict[str, int], renamed: list[dict[str, object]]
+    check: Check,
+    session: SparkSession,
+    facts: dict[str, int],
+    renamed: list[dict[str, object]],
+    notices: dict[str, int],
 ) -> Document:
     step, blobs = check.step, check.step.blobs
     counted_rows = census(tables.batches(blobs, f"{check.work}/version/manifest"), check.task)
@@ -218,6 +230,7 @@ def _commit(
             one_label=check.task.label_kind == "class",
         ),
     )
+    found["notices"] = {**notices, **found["notices"]}
     blobs.write_json(f"{check.work}/version/summary.json", found)
     goal = keys.version(step.owner, check.dataset, counted_rows.version)
     if not blobs.rename_folder(f"{check.work}/version", goal) and not blobs.exists(goal):

@@ -9,12 +9,18 @@ from pyspark.sql import functions as F
 
 from orchard.checking import splits
 from orchard.checking.manifest import MANIFEST_SCHEMA
+from spark_jobs.sources import group_of, is_source
 
 _BITS = "bigint"
 
 
 def place(
-    samples: DataFrame, groups: DataFrame, settled_labels: Collection[str], *, test_hinted: bool
+    samples: DataFrame,
+    groups: DataFrame,
+    settled_labels: Collection[str],
+    *,
+    test_hinted: bool,
+    sources: DataFrame | None = None,
 ) -> DataFrame:
     """The rows of the manifest, unsorted; conflicts must be gone already.
 
@@ -25,14 +31,18 @@ def place(
             their hash, so that the class has its share of test groups at once.
         test_hinted: whether the source says what belongs to the test split. If it does not, what
             it calls training is divided as if nothing was said.
+        sources: sample_id, source. A source is a group, before look-alikes are; new samples of a
+            source that has a place go there.
     """
     hint = F.when(F.lit(test_hinted) | (F.col("hint") != "train"), F.col("hint"))
-    joined = samples.join(groups, "sample_id", "left").withColumns(
-        {
-            "hint": hint,
-            "group": F.coalesce("settled_group", "group", "sample_id"),
-        }
-    )
+    joined = samples.join(groups, "sample_id", "left")
+    if sources is None:
+        group = F.coalesce("settled_group", "group", "sample_id")
+        joined = joined.withColumns({"hint": hint, "group": group})
+    else:
+        joined = joined.join(sources, "sample_id", "left")
+        group = F.coalesce("settled_group", group_of(F.col("source")), "group", "sample_id")
+        joined = _with_places_of_sources(joined.withColumns({"hint": hint, "group": group}))
     is_new = F.col("settled_split").isNull() & F.col("annotation").isNotNull()
     assigned = _assigned(joined.filter(is_new & F.col("inherited_split").isNull()), settled_labels)
     split = (
@@ -48,10 +58,31 @@ def place(
     ).select(*MANIFEST_SCHEMA.names)
 
 
+def _with_places_of_sources(joined: DataFrame) -> DataFrame:
+    """New samples of a source inherit the place of its settled ones."""
+    settled = (
+        joined.filter(is_source(F.col("group")) & F.col("settled_split").isNotNull())
+        .groupBy("group")
+        .agg(
+            F.min("settled_split").alias("source_split"), F.min("settled_fold").alias("source_fold")
+        )
+    )
+    return joined.join(settled, "group", "left").withColumns(
+        {
+            "inherited_split": F.coalesce("source_split", "inherited_split"),
+            "inherited_fold": F.coalesce("source_fold", "inherited_fold"),
+        }
+    )
+
+
 def _assigned(fresh: DataFrame, settled_labels: Collection[str]) -> DataFrame:
-    """(group, group_hint, group_split, group_fold) of the groups that are new."""
+    """(group, group_hint, group_split, group_fold) of the groups that are new.
+
+    Sources, which hold several classes, are ranked among themselves.
+    """
+    label = F.when(~is_source(F.col("group")), F.min_by("label", "sample_id"))
     groups = fresh.groupBy("group").agg(
-        F.min_by("label", "sample_id").alias("group_label"), F.max("hint").alias("group_hint")
+        F.coalesce(label, F.lit("")).alias("group_label"), F.max("hint").alias("group_hint")
     )
     digest = F.sha2("group", 256)
     hashed = groups.withColumns(
@@ -66,7 +97,8 @@ def _assigned(fresh: DataFrame, settled_labels: Collection[str]) -> DataFrame:
         }
     )
     wanted = _test_groups(F.col("of"))
-    settled = F.col("group_label").isin(*settled_labels) if settled_labels else F.lit(False)
+    known = ["", *settled_labels] if settled_labels else []
+    settled = F.col("group_label").isin(*known) if known else F.lit(False)
     in_test = F.when(settled, F.col("share") < splits.TEST_BOUND).otherwise(F.col("rank") <= wanted)
     by_hash = F.conv("other", 16, 10).cast(_BITS) % splits.FOLDS
     by_rank = (F.col("rank") - 1) % splits.FOLDS

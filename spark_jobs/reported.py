@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from orchard.checking.summary import CONFLICT, EXAMPLES
+from spark_jobs.sources import is_source
 
 
 def conflicts_of(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
@@ -42,10 +43,10 @@ def unusable_labels(samples: DataFrame, verdicts: DataFrame) -> DataFrame:
 
 
 def refused_rows(early: DataFrame, late: Sequence[DataFrame]) -> DataFrame:
-    """REFUSED_SCHEMA of all that did not come in, sorted by path, in one file.
+    """`orchard.intake.REFUSED` of all that did not come in, sorted by path, in one file.
 
     Args:
-        early: what ingest refused, REFUSED_SCHEMA.
+        early: what ingest refused, `orchard.intake.REFUSED`.
         late: what check refused: path, code, reason.
     """
     checked = reduce(DataFrame.unionByName, late).withColumn("stage", F.lit("check"))
@@ -56,10 +57,12 @@ def look_alikes(manifest: DataFrame, *, one_label: bool) -> dict[str, Any]:
     """Groups of several members, and the first that hold more than one label or split.
 
     `one_label` says that a sample has one label at most, so that two in a group are odd.
+    The groups of sources are no look-alikes.
     """
     measured = F.when(F.col("split").isin("train", "validation", "test"), F.col("split"))
     groups = (
-        manifest.groupBy("group")
+        manifest.filter(~is_source(F.col("group")))
+        .groupBy("group")
         .agg(
             F.count(F.lit(1)).alias("members"),
             F.sort_array(F.collect_set("label")).alias("labels"),

@@ -23,6 +23,8 @@ hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
 
 _SECONDS_TO_START = 60.0
+_LONGEST = ("test_main_job.py", "test_kills.py", "test_hundred_thousand.py")
+"""Files whose tests take minutes. Workers take whole files, in this order and then as collected."""
 
 
 _airflow_home = pytest.StashKey[str]()
@@ -32,6 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Airflow writes its configuration where it is imported first: into a folder of this process."""
     config.stash[_airflow_home] = tempfile.mkdtemp(prefix="orchard-airflow-")
     os.environ["AIRFLOW_HOME"] = config.stash[_airflow_home]
+    # Else every MLflow server of a test starts eight more processes for jobs that nobody asks for.
+    os.environ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Longest files first, so that no worker is left with one of them when all else is done."""
+    rank = {name: number for number, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -27,7 +27,7 @@ import httpx
 import numpy as np
 import psutil
 
-from bench.load import generate
+from bench.load import generate, processor_times
 from bench.peers.classifier import BATCH, MODEL, WORKERS
 from bench.served_bundle import photos, write_bundle
 from orchard import bundle as bundles
@@ -69,7 +69,13 @@ class Peer:
 
 @dataclass(frozen=True)
 class Level:
-    """A server under one number of connections."""
+    """A server under one number of connections.
+
+    Attributes:
+        processor_ms: processor time of all its processes a request; other work on the machine
+            makes requests wait, but hardly changes this.
+        spread: processor time of the second busiest of its processes as a share of the busiest's.
+    """
 
     connections: int
     per_second: float
@@ -77,6 +83,8 @@ class Level:
     p99_ms: float
     refused: int
     generator_share_of_cores: float
+    processor_ms: float
+    spread: float
 
 
 def _base64(payload: bytes) -> str:
@@ -232,6 +240,7 @@ def measure(peer: Peer, url: str, given: argparse.Namespace) -> list[Level]:
     generate(url, peer.path, bodies, peer.content_type, seconds=WARM_UP_SECONDS, connections=4)
     found = []
     for connections in given.levels:
+        before = processor_times()
         load = generate(
             url,
             peer.path,
@@ -240,6 +249,10 @@ def measure(peer: Peer, url: str, given: argparse.Namespace) -> list[Level]:
             seconds=given.seconds,
             connections=connections,
         )
+        spent = sorted(
+            after - before.get(process, 0.0) for process, after in processor_times().items()
+        )
+        answered = max(1, len(load.latencies) + load.refused)
         level = Level(
             connections,
             load.rate,
@@ -247,12 +260,16 @@ def measure(peer: Peer, url: str, given: argparse.Namespace) -> list[Level]:
             load.percentile(99),
             load.refused,
             load.generator_seconds / load.seconds / (psutil.cpu_count() or 1),
+            1000 * sum(spent) / answered,
+            spent[-2] / spent[-1] if len(spent) > 1 and spent[-1] else 0.0,
         )
         found.append(level)
         print(
             f"{peer.name:24} {connections:3} connections: {level.per_second:6.1f} a second, "
             f"p50 {level.p50_ms:6.1f} ms, p99 {level.p99_ms:6.1f} ms, {level.refused} refused, "
-            f"generator {100 * level.generator_share_of_cores:.1f} % of the cores",
+            f"generator {100 * level.generator_share_of_cores:.1f} % of the cores, "
+            f"{level.processor_ms:.1f} ms of processor a request, "
+            f"second process {100 * level.spread:.0f} % of the first",
             flush=True,
         )
         if level.p99_ms > 2 * given.bound:

@@ -9,11 +9,10 @@ from typing import Any
 import httpx
 
 from orchard.errors import BadInput, NotFound, OrchardError, TryAgain
-from orchard.names import NEW_DATA
+from orchard.names import BUILD_DAG, NEW_DATA
 from orchard.settings import settings
 from orchard.stack.control import login
 
-BUILD_DAG = "build_model"
 _BAD_REQUEST = 400
 _NOT_FOUND = 404
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from orchard.settings import REPOSITORY, settings
 
 Say = Callable[[str], None]
 PROJECT = "keyboard"
+_MARKER = ".example.json"
 _UNSEEN_SEED = 1_000_003
 """Seed of the pictures that belong to no split."""
 
@@ -38,7 +40,7 @@ def demo(say: Say, *, count: int = 200, minutes: int = 3) -> dict[str, Any]:
     watched = training.start(
         {
             "project": PROJECT,
-            "task": "image_classification",
+            "task": task_of(folder),
             "data": imported.location,
             "minutes": minutes,
             "approval": "person",
@@ -56,6 +58,11 @@ def demo(say: Say, *, count: int = 200, minutes: int = 3) -> dict[str, Any]:
     say(f"Answer: {best['name']}, confidence {best['score']:.3f}")
     say(f"Ask again:\n  {prediction.curl}")
     return {**reports.report(PROJECT), "prediction": prediction.answer}
+
+
+def task_of(folder: Path) -> str:
+    """The task that an example set in a folder is for, as its generator noted it there."""
+    return str(json.loads((folder / _MARKER).read_text(encoding="utf-8"))["task"])
 
 
 def _generate(folder: Path, count: int, seed: int) -> None:

@@ -35,9 +35,6 @@ MANIFEST_SCHEMA = pa.schema(
         ("notices", pa.list_(pa.string())),
     ]
 )
-REFUSED_SCHEMA = pa.schema(
-    [("path", pa.string()), ("code", pa.string()), ("reason", pa.string()), ("stage", pa.string())]
-)
 _HASHED = ("sample_id", "path", "annotation", "split", "fold", "group")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_NOTICES = 200

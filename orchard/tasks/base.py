@@ -425,6 +425,20 @@ class Task(ABC):
         """Bits in which two fingerprints differ."""
         return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
 
+    def sources(
+        self, paths: Sequence[str], labels: Sequence[str]
+    ) -> tuple[tuple[str, ...], str] | None:
+        """Which labelled samples come of one source, where their names tell for certain.
+
+        Args:
+            paths: of the samples; labels: their strata, in the same order.
+
+        Returns:
+            The source of each sample and a sentence about it, or None. Samples of one source stay
+            in one split.
+        """
+        return None
+
     def golden_payloads(self) -> tuple[bytes, ...]:
         """Made-up samples, always the same, for a bundle's golden vectors."""
         return ()

@@ -37,7 +37,9 @@ def orchard(
 
 
 @contextmanager
-def running(home: Path, checkout: Path = REPOSITORY) -> Iterator[Path]:
+def running(
+    home: Path, checkout: Path = REPOSITORY, retrain_cron: str = "0 0 1 1 *"
+) -> Iterator[Path]:
     """A stack of a checkout that is up; its home. Every process is gone in the end."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {
@@ -45,7 +47,7 @@ def running(home: Path, checkout: Path = REPOSITORY) -> Iterator[Path]:
             "ORCHARD_FIXED_PORTS": "false",
             "ORCHARD_RETRY_SECONDS": "1",
             "ORCHARD_CODE_VERSION": "tests",
-            "ORCHARD_RETRAIN_CRON": "* * * * *",
+            "ORCHARD_RETRAIN_CRON": retrain_cron,
             "PYTHONPATH": str(checkout),
         }.items():
             patch.setenv(name, value)
@@ -64,9 +66,12 @@ def running(home: Path, checkout: Path = REPOSITORY) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The home of a stack that is up."""
-    with running(tmp_path_factory.mktemp("stack")) as home:
+def stack(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """The home of a stack that is up; a module's RETRAIN_CRON says when `retrain` looks."""
+    cron = getattr(request.module, "RETRAIN_CRON", "0 0 1 1 *")
+    with running(tmp_path_factory.mktemp("stack"), retrain_cron=cron) as home:
         yield home
 
 

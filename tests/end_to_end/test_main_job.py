@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tests.end_to_end.conftest import (
 )
 
 PROJECT = "shapes"
+RETRAIN_CRON = "* * * * *"
 
 
 @pytest.fixture(scope="module")
@@ -138,32 +140,57 @@ def test_bad_input_is_not_tried_again(airflow: Airflow, stack: Path) -> None:
     wait_for_line(airflow, run_id, "ingest", "not-there")
 
 
+@dataclass(frozen=True)
+class Three:
+    """Run ids: two of one project, the second of which asks a person, and one of another owner."""
+
+    one: str
+    two: str
+    other: str
+
+
+@pytest.fixture(scope="module")
+def three(stack: Path, data: Path, first: dict[str, Any]) -> Three:
+    """Runs that were triggered at once. The second, with a logical date as Airflow's own form gives
+    it, has said for which run it waits, and awaits an answer; the others have ended."""
+    with Airflow.connected() as airflow:
+        one = airflow.trigger(form(PROJECT, str(data)))
+        wait_for(lambda: states(airflow, one)["turn"] == "success", "the first run's turn")
+        two = airflow.trigger(
+            form(PROJECT, str(data), approval="person"), logical_date="2026-01-02T03:04:05Z"
+        )
+        other = airflow.trigger(form(PROJECT, str(data), owner="second", endpoint="shapes-second"))
+        wait_for(
+            lambda: (
+                states(airflow, two)["turn"] == "up_for_reschedule"
+                and any(one in line for line in airflow.log(two, "turn", 1))
+            ),
+            "the second run to say for which it waits",
+            120,
+            2,
+        )
+        wait_for_end(airflow, one)
+        wait_for_end(airflow, other)
+        wait_for(
+            lambda: states(airflow, two)["approve"] == "awaiting_input", "the question to a person"
+        )
+    return Three(one, two, other)
+
+
 def test_two_runs_of_one_project_take_turns_and_another_owner_goes_on(
-    airflow: Airflow, stack: Path, data: Path, first: dict[str, Any]
+    three: Three, first: dict[str, Any]
 ) -> None:
     """The one that waits says for which; the same data give the same bundle to anyone."""
-    one = airflow.trigger(form(PROJECT, str(data)))
-    wait_for(lambda: states(airflow, one)["turn"] == "success", "the first run's turn")
-    two = airflow.trigger(form(PROJECT, str(data)))
-    other = airflow.trigger(form(PROJECT, str(data), owner="second", endpoint="shapes-second"))
-    wait_for(
-        lambda: (
-            states(airflow, two)["turn"] == "up_for_reschedule"
-            and any(one in line for line in airflow.log(two, "turn", 1))
-        ),
-        "the second run to say for which it waits",
-        120,
-        2,
-    )
-    wait_for_end(airflow, one)
-    wait_for_end(airflow, two)
-    wait_for_end(airflow, other)
     blobs = Blobs(settings().blobs_root)
     bundles = {
         blobs.read_json(keys.result(owner, build_id_of("build_model", run), "select"))["facts"][
             "bundle"
         ]
-        for owner, run in ((settings().owner, one), (settings().owner, two), ("second", other))
+        for owner, run in (
+            (settings().owner, three.one),
+            (settings().owner, three.two),
+            ("second", three.other),
+        )
     }
     assert bundles == {first["bundle"]}
     documents_of = {each["owner"] for each in documents().versions.find({})}
@@ -171,15 +198,9 @@ def test_two_runs_of_one_project_take_turns_and_another_owner_goes_on(
 
 
 def test_a_person_decides_and_the_no_keeps_what_is_in_service(
-    airflow: Airflow, data: Path, first: dict[str, Any]
+    airflow: Airflow, three: Three, first: dict[str, Any]
 ) -> None:
-    """Triggered with a logical date, as Airflow's own form does."""
-    run_id = airflow.trigger(
-        form(PROJECT, str(data), approval="person"), logical_date="2026-01-02T03:04:05Z"
-    )
-    wait_for(
-        lambda: states(airflow, run_id)["approve"] == "awaiting_input", "the question to a person"
-    )
+    run_id = three.two
     question = wait_for(lambda: airflow.question(run_id), "the question", 20)
     assert "| accuracy |" in question["body"]
     assert settings().tracking_uri in question["body"]
@@ -298,6 +319,30 @@ def test_rollback_and_export(stack: Path, airflow: Airflow, tmp_path: Path) -> N
     refused = orchard("rollback", "no-such-endpoint", "--json", check=False)
     assert refused.returncode == 64
     assert "no-such-endpoint" in refused.stdout
+
+
+def test_tidying_keeps_what_is_in_use(airflow: Airflow, first: dict[str, Any]) -> None:
+    """Nothing here is old; that projects are found and kept off is what the real servers show."""
+    answer = airflow.call(
+        "POST",
+        "/api/v2/dags/tidy/dagRuns",
+        json={"logical_date": None, "conf": {"days": 1, "builds": 1}},
+    )
+    run_id = str(answer["dag_run_id"])
+    run = wait_for(
+        lambda: (found := airflow.run(run_id, "tidy"))["state"] in {"success", "failed"} and found,
+        "the end of tidying",
+        120,
+    )
+    assert run["state"] == "success"
+    build_id = build_id_of("tidy", run_id)
+    key = keys.result(settings().owner, build_id, "remove")
+    facts = Blobs(settings().blobs_root).read_json(key)["facts"]
+    assert facts["removed"] == 0
+    kept = documents().builds.find_one({"_id": build_id})
+    assert kept is not None
+    assert [settings().owner, PROJECT] in kept["parameters"]["projects"]
+    assert json.loads(orchard("report", PROJECT, "--json").stdout)["bundle"] == first["bundle"]
 
 
 def test_status_says_what_is_down_and_up_brings_it_back(stack: Path) -> None:

@@ -107,6 +107,20 @@ def test_a_schedule_starts_one_run_a_time_that_was_due() -> None:
     assert due(tomorrow + timedelta(hours=25))[0] != first
 
 
+def test_a_run_that_has_begun_is_named_and_not_started_again() -> None:
+    switch_on(cron="0 3 * * *")
+    bring("a", 2)
+    later = datetime.now(UTC) + timedelta(days=2)
+    run_id = due(later)[0][0]["trigger_run_id"]
+    builds.create(
+        documents(), "ann", dag_id="build_model", run_id=run_id, project="keys", parameters={}
+    )
+    starts, reasons = due(later)
+    assert starts == []
+    assert f"the run {run_id} has begun for it" in reasons[0]
+    assert len(due(later + timedelta(days=1))[0]) == 1, "the next time that is due is another run"
+
+
 def test_a_schedule_waits_for_the_samples_too() -> None:
     switch_on(cron="0 3 * * *", samples=5)
     bring("a", 2)

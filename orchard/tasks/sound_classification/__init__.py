@@ -25,7 +25,7 @@ class SoundClassification(ClassificationTask):
     name = "sound_classification"
     title = "Sound classification"
     sample_word = "recording"
-    service_segment = "sound"
+    service_segment = "sound_cls"
     service_field = "sound"
     label_kind = "class"
     sample_endings = frozenset(
@@ -101,6 +101,14 @@ class SoundClassification(ClassificationTask):
         from orchard.tasks.sound_classification.fingerprint import bands
 
         return bands(fingerprint)
+
+    def sources(
+        self, paths: Sequence[str], labels: Sequence[str]
+    ) -> tuple[tuple[str, ...], str] | None:
+        from orchard.tasks.sound_classification.sources import sources_of_names
+
+        found = sources_of_names(paths, labels)
+        return (found.sources, found.notice) if found else None
 
     def golden_payloads(self) -> tuple[bytes, ...]:
         from orchard.tasks.sound_classification.pictures import golden_payloads

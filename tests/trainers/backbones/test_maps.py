@@ -29,9 +29,7 @@ def test_a_row_holds_the_maps_from_the_finest_to_the_coarsest() -> None:
     assert rows.shape == (2, feature_count(TINY_MAPS.levels, 32, 48))
     levels = [
         (*shape, level.stride)
-        for shape, level in zip(
-            map_shapes(TINY_MAPS.levels, 32, 48), TINY_MAPS.levels, strict=True
-        )
+        for shape, level in zip(map_shapes(TINY_MAPS.levels, 32, 48), TINY_MAPS.levels, strict=True)
     ]
     network = build_network(BACKBONE, folded=True)
     network.eval()

@@ -42,8 +42,17 @@ def run(path: Path, name: str = "a", **changes: object) -> Found:
     return search(features, LAYOUT, problem, work(), folder=folder(path, name), **given)  # type: ignore[arg-type]
 
 
-def test_the_same_plan_and_features_give_the_same_weights_bit_for_bit(tmp_path: Path) -> None:
-    one, two = run(tmp_path, "one"), run(tmp_path, "two")
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """What one search found; nobody changes it."""
+    set_threads(1)
+    return run(tmp_path_factory.mktemp("search"))
+
+
+def test_the_same_plan_and_features_give_the_same_weights_bit_for_bit(
+    found: Found, tmp_path: Path
+) -> None:
+    one, two = found, run(tmp_path)
     assert one.members == two.members
     assert one.temperature == two.temperature
     for first, second in zip(one.head.layers, two.head.layers, strict=True):
@@ -52,13 +61,12 @@ def test_the_same_plan_and_features_give_the_same_weights_bit_for_bit(tmp_path: 
     assert [r.curve for r in one.outcome.records] == [r.curve for r in two.outcome.records]
 
 
-def test_another_seed_gives_another_head(tmp_path: Path) -> None:
-    one, two = run(tmp_path, "one"), run(tmp_path, "two", seed=4)
-    assert not np.array_equal(one.head.layers[0][0], two.head.layers[0][0])
+def test_another_seed_gives_another_head(found: Found, tmp_path: Path) -> None:
+    two = run(tmp_path, seed=4)
+    assert not np.array_equal(found.head.layers[0][0], two.head.layers[0][0])
 
 
-def test_the_head_does_as_well_on_new_samples_as_validation_says(tmp_path: Path) -> None:
-    found = run(tmp_path)
+def test_the_head_does_as_well_on_new_samples_as_validation_says(found: Found) -> None:
     features, problem = clusters(600, seed=1)
     new = features.matrix[0].astype(np.float32)
     accuracy = (logits_of(found.head, new).argmax(axis=1) == problem.truth).mean()
@@ -68,8 +76,7 @@ def test_the_head_does_as_well_on_new_samples_as_validation_says(tmp_path: Path)
     assert abs(accuracy - found.measure.figures["accuracy"]) < 0.08
 
 
-def test_a_candidate_was_stopped_early_with_its_curve_and_reason(tmp_path: Path) -> None:
-    found = run(tmp_path)
+def test_a_candidate_was_stopped_early_with_its_curve_and_reason(found: Found) -> None:
     stopped = [record for record in found.outcome.records if record.stopped]
     assert stopped
     for record in stopped:

@@ -37,7 +37,7 @@ def answer_of(seconds: float, best: list[int]) -> np.ndarray:
 
 def test_the_task_is_found_by_its_name() -> None:
     assert task("sound_classification") is TASK
-    assert (TASK.service_segment, TASK.service_field) == ("sound", "sound")
+    assert (TASK.service_segment, TASK.service_field) == ("sound_cls", "sound")
     assert {".wav", ".flac", ".ogg", ".mp3"} <= TASK.sample_endings
 
 
@@ -184,3 +184,16 @@ def test_windows_follow_the_length_of_the_recordings() -> None:
 def test_one_class_cannot_be_learnt() -> None:
     with pytest.raises(BadInput, match="two classes"):
         TASK.plan(replace(ask(60), labels=["a"]))
+
+
+def test_sources_are_told_where_names_are_certain() -> None:
+    names = [
+        f"{label}_{voice}_{take}.wav"
+        for label in "ab"
+        for voice in ("ann", "bob", "cy", "di")
+        for take in range(3)
+    ]
+    found = TASK.sources(names, [name[0] for name in names])
+    assert found is not None
+    assert set(found[0]) == {"ann", "bob", "cy", "di"}
+    assert TASK.sources(["1.wav", "2.wav"], ["a", "b"]) is None
