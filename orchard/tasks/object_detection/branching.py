@@ -24,7 +24,9 @@ VIEWS = ("plain", "mirror", "flip", "turn")
 VIEW_CHOICES = (4, 2, 1)
 PREPARE_SHARE = 0.45
 MOST_BYTES = 20e9
-"""Of cached features; a map is about as many float16 numbers as `NUMBERS_A_PIXEL` times pixels."""
+"""Of cached features."""
+STORE_GIGABYTE = 15.0
+"""Core seconds to pack and write that much of them."""
 
 MEMBERS = 2
 MOST_MEMBERS = 4
@@ -117,9 +119,10 @@ def _choices(ask: Ask, card: Mapping[str, Any]) -> list[Choice]:
     found = []
     for height, width in sizes:
         megapixels = height * width / 1e6
-        view = ask.samples * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
+        graph = ask.samples * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
         allowed = PREPARE_SHARE * ask.seconds * cores
         size = 2 * numbers * 1e6 * megapixels * ask.samples
+        view = graph + STORE_GIGABYTE * size / 1e9
         fitting = [
             count
             for count in VIEW_CHOICES
