@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from pycocotools.coco import COCO
-from pycocotools.cocoeval import COCOeval
+from pycocotools.coco import COCO  # type: ignore[import-untyped]
+from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
 
 from bench.boxes import READERS, BoxSet, box_set
 from orchard.blobs import Blobs, SegmentWriter

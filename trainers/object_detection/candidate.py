@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class Candidate:
     Args:
         rows: pictures to train on.
         epochs: that the learning rate's course is made for.
-        epoch_pictures: an epoch of more pictures is a random part of that many.
+        epoch_pictures: pictures an epoch, in random order; all once where it is 0.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Candidate:
         *,
         epochs: int,
         seed: int,
-        epoch_pictures: int = 10**9,
+        epoch_pictures: int = 0,
     ) -> None:
         self.settings, self._pictures, self._rows = settings, pictures, rows
         self._seed, self.epoch = seed, 0
-        self._epoch_pictures = min(epoch_pictures, len(rows))
+        self._epoch_pictures = epoch_pictures or len(rows)
         seed_everything(seed)
         shape = Shape(pictures.levels, settings.width, classes)
         self.head = Head(shape, scales, settings.dropout)
@@ -77,7 +77,7 @@ class Candidate:
         """One pass over the training pictures; the mean losses."""
         random = np.random.default_rng([self._seed, self.epoch])
         seed_everything(int(random.integers(2**31)))
-        order, others = random.permutation(self._rows), random.permutation(self._rows)
+        order, others = self._order(random), self._order(random)
         self.head.train()
         sums: dict[str, float] = {}
         size = self.settings.batch
@@ -91,6 +91,12 @@ class Candidate:
                 self._follow(step % FOLLOWED + 1)
         self.epoch += 1
         return sums
+
+    def _order(self, random: np.random.Generator) -> list[int]:
+        """The epoch's pictures: a part of all, or all more than once."""
+        passes = -(-self._epoch_pictures // len(self._rows))
+        rows = np.concatenate([random.permutation(self._rows) for _ in range(passes)])
+        return [int(row) for row in rows[: self._epoch_pictures]]
 
     def _rate(self, step: int) -> float:
         warm_up = min(self.settings.warm_up, self._steps // 5 + 1)
@@ -192,8 +198,8 @@ class Candidate:
                 rest = names[structure] + accumulator
             if part in parts:
                 parts[part][rest] = value
-        self.head.set_state_dict(parts["head"])
-        self._averaged.set_state_dict(parts["mean"])
+        self.head.set_state_dict(cast(Any, parts["head"]))
+        self._averaged.set_state_dict(cast(Any, parts["mean"]))
         self.optimiser.set_state_dict(
             {name: paddle.to_tensor(value) for name, value in parts["optimiser"].items()}
         )

@@ -139,7 +139,8 @@ def folded_head(head: Head) -> dict[str, Array]:
     """Weights and biases of a trained head with batch normalisation multiplied in."""
     result: dict[str, Array] = {}
 
-    def put(name: str, unit: Unit, norm: int = 0) -> None:
+    def put(name: str, unit: paddle.nn.Layer, norm: int = 0) -> None:
+        assert isinstance(unit, Unit)
         layer = unit.norms[norm]
         weight = unit.folded_weight().numpy().astype(np.float64)
         scale = layer.weight.numpy() / np.sqrt(layer._variance.numpy().astype(np.float64) + EPSILON)
@@ -240,8 +241,8 @@ class Detector(paddle.nn.Layer):
                         paddle.gather(scores, self._places, axis=2),
                     )
                 )
-        reach = sum(distances for distances, _ in found) / len(found) * self._strides
-        scores = sum(scores for _, scores in found) / len(found)
+        reach = paddle.add_n([distances for distances, _ in found]) / len(found) * self._strides
+        scores = paddle.add_n([scores for _, scores in found]) / len(found)
         low, high = self._points - reach[:, :2], self._points + reach[:, 2:]
         return paddle.concat([low, high, scores], axis=1).transpose([0, 2, 1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from trainers.object_detection.network import Shape
 def folded_layer(head: dict[str, Array], shape: Shape) -> FoldedHead:
     """A folded head as a layer in evaluation mode."""
     layer = FoldedHead(shape)
-    layer.set_state_dict(head)
+    layer.set_state_dict(cast(Any, head))
     layer.eval()
     return layer
 

@@ -23,7 +23,7 @@ def into_input(boxes: Array, place: Placement) -> Array:
     goal_left, goal_top, goal_width, goal_height = place.target
     scale = np.array([goal_width / width, goal_height / height] * 2)
     moved = (boxes - np.array([left, top] * 2)) * scale + np.array([goal_left, goal_top] * 2)
-    return moved.astype(np.float32)
+    return np.asarray(moved, np.float32)
 
 
 def in_view(boxes: Array, view: str, width: int, height: int) -> Array:
@@ -46,12 +46,13 @@ def overlaps(one: Array, other: Array) -> Array:
 
 
 def _shared(low: Array, other_low: Array, high: Array, other_high: Array) -> Array:
-    return np.maximum(np.minimum(high, other_high) - np.maximum(low, other_low), 0)
+    shared = np.minimum(high, other_high) - np.maximum(low, other_low)
+    return np.asarray(np.maximum(shared, 0), np.float32)
 
 
 def _area(boxes: Array) -> Array:
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-    return np.maximum(width, 0) * np.maximum(height, 0)
+    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0), np.float32)
 
 
 def anchor_points(shapes: Sequence[tuple[int, int, int]]) -> tuple[Array, Array]:

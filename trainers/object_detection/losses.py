@@ -29,13 +29,13 @@ def box_overlaps(predicted: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         Both (P,); the second is from -1 to 1.
     """
-    low = paddle.maximum(predicted[:, :2], goal[:, :2])
-    high = paddle.minimum(predicted[:, 2:], goal[:, 2:])
+    low = _larger(predicted[:, :2], goal[:, :2])
+    high = -_larger(-predicted[:, 2:], -goal[:, 2:])
     shared = functional.relu(high - low).prod(axis=1)
     union = _area(predicted) + _area(goal) - shared + 1e-7
     overlap = shared / union
-    outer_low = paddle.minimum(predicted[:, :2], goal[:, :2])
-    outer_high = paddle.maximum(predicted[:, 2:], goal[:, 2:])
+    outer_low = -_larger(-predicted[:, :2], -goal[:, :2])
+    outer_high = _larger(predicted[:, 2:], goal[:, 2:])
     hull = (outer_high - outer_low).prod(axis=1) + 1e-7
     return overlap, overlap - (hull - union) / hull
 
@@ -55,6 +55,11 @@ def distribution_focal(logits: Tensor, distances: Tensor) -> Tensor:
     weights = functional.one_hot(index, count) * (1 - share).unsqueeze(2)
     weights = weights + functional.one_hot(index + 1, count) * share.unsqueeze(2)
     return -(logarithms * weights).sum(axis=2).mean(axis=1)
+
+
+def _larger(one: Tensor, other: Tensor) -> Tensor:
+    larger: Tensor = paddle.maximum(one, other)  # type: ignore[no-untyped-call]
+    return larger
 
 
 def _area(boxes: Tensor) -> Tensor:

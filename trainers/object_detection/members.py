@@ -66,8 +66,7 @@ class Job:
         rungs: as a plan writes them.
         seconds: when the clock ends the search.
         checkpoint: key where the state is kept between tries.
-        epoch_pictures, measured_pictures: an epoch trains on, and the search measures, at most so
-            many.
+        epoch_pictures: see `Candidate`. measured_pictures: the search measures at most so many.
     """
 
     number: int
@@ -84,7 +83,7 @@ class Job:
     seconds: float
     blobs: Blobs
     checkpoint: str
-    epoch_pictures: int = 10**9
+    epoch_pictures: int = 0
     measured_pictures: int = 10**9
 
 

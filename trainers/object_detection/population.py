@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,8 @@ class Heads:
             arrays |= {f"candidate/{index}/{name}": array for name, array in state.items()}
         facts = json.dumps({"epoch": self._epoch, "log": log}).encode()
         buffer = io.BytesIO()
-        np.savez(buffer, facts=np.frombuffer(facts, np.uint8), **arrays)
+        arrays["facts"] = np.frombuffer(facts, np.uint8)
+        np.savez(buffer, **cast(Any, arrays))
         return buffer.getvalue()
 
     def load(self, payload: bytes) -> bool:

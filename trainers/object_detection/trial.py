@@ -138,7 +138,7 @@ def run(
 def _check(pictures: Pictures, samples: Samples) -> None:
     if not any(len(boxes) for boxes in pictures.boxes):
         raise BadInput("No picture has a box to learn from", way_out="Add pictures with boxes")
-    validating = np.flatnonzero(samples.folds >= 0)
+    validating = np.flatnonzero(samples.folds >= 0).tolist()
     if not any(len(pictures.boxes[row]) for row in validating):
         raise BadInput(
             "No picture with a box is left to validate on", way_out="Add pictures of each class"
@@ -182,7 +182,7 @@ def _jobs(
                 seconds=safety_seconds,
                 blobs=blobs,
                 checkpoint=f"{checkpoint_key}/member-{number}.npz",
-                epoch_pictures=int(work.get("epoch_pictures", 10**9)),
+                epoch_pictures=int(work.get("epoch_pictures", 0)),
                 measured_pictures=int(work.get("measured_pictures", 10**9)),
             )
         )

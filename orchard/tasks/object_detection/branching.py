@@ -24,15 +24,17 @@ VIEWS = ("plain", "mirror", "flip", "turn")
 VIEW_CHOICES = (4, 2, 1)
 PREPARE_SHARE = 0.45
 MOST_BYTES = 20e9
-"""Of cached features; a map is about as many float16 numbers as `NUMBERS_A_PIXEL` times pixels."""
+"""Of cached features."""
+STORE_GIGABYTE = 15.0
+"""Core seconds to pack and write that much of them."""
 
 MEMBERS = 2
 MOST_MEMBERS = 4
 FOLDS = 5
 MANY_SAMPLES = 2000
 """From here on one fifth validates; below, each member holds out another fifth."""
-EPOCH_PICTURES = 400
-"""An epoch of a large set is a random part of that many pictures."""
+EPOCH_PICTURES = (160, 400)
+"""An epoch of a small set passes over it more than once, one of a large set is a random part."""
 MEASURED_PICTURES = 150
 GOOD_EPOCHS = 16
 """A size is taken only where each member gets that many epochs."""
@@ -117,9 +119,10 @@ def _choices(ask: Ask, card: Mapping[str, Any]) -> list[Choice]:
     found = []
     for height, width in sizes:
         megapixels = height * width / 1e6
-        view = ask.samples * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
+        graph = ask.samples * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
         allowed = PREPARE_SHARE * ask.seconds * cores
         size = 2 * numbers * 1e6 * megapixels * ask.samples
+        view = graph + STORE_GIGABYTE * size / 1e9
         fitting = [
             count
             for count in VIEW_CHOICES
@@ -154,9 +157,15 @@ def _chosen(ask: Ask, choices: list[Choice]) -> Choice:
 
 def _epoch_seconds(samples: int, choice: Choice) -> float:
     """Core seconds of one candidate's epoch and its measurement."""
-    trained = min(EPOCH_PICTURES, samples * (FOLDS - 1) / FOLDS)
+    trained = _epoch_pictures(samples)
     measured = min(MEASURED_PICTURES, samples / FOLDS)
     return TRAIN_MEGAPIXEL * choice.megapixels * (trained + MEASURE_SHARE * measured)
+
+
+def _epoch_pictures(samples: int) -> int:
+    """Pictures an epoch: those a member learns from, within `EPOCH_PICTURES`."""
+    least, most = EPOCH_PICTURES
+    return max(least, min(most, samples * (FOLDS - 1) // FOLDS))
 
 
 def _folds(ask: Ask) -> int:
@@ -237,7 +246,7 @@ def _work(ask: Ask, choice: Choice, branches: int) -> dict[str, Any]:
         "patience": max(4, length // 2),
         "width": WIDTH,
         "mirrored": choice.views > 1,
-        "epoch_pictures": EPOCH_PICTURES,
+        "epoch_pictures": _epoch_pictures(ask.samples),
         "measured_pictures": MEASURED_PICTURES,
         "processes": max(1, min(members, ask.costs.cores // branches)),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,6 @@ KEY = "local/builds/b/trials/tiny/checkpoint/state.npz"
 Trained = Callable[..., TrialResult]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def tiny_backbone() -> Iterator[None]:
-    with synthetic.registered():
-        yield
-
-
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Train a branch over a store of its own."""
@@ -31,17 +25,18 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
         home = root or tmp_path_factory.mktemp("detector")
         blobs, samples, features = synthetic.data(home / "store", 16, labelled=labelled)
         folder = Path(tmp_path_factory.mktemp("trial"))
-        return trial.run(
-            synthetic.branch(**work),
-            synthetic.PLAN,
-            samples,
-            features,
-            blobs,
-            checkpoint_key=KEY,
-            threads=1,
-            folder=folder,
-            safety_seconds=1e9,
-        )
+        with synthetic.registered():
+            return trial.run(
+                synthetic.branch(**work),
+                synthetic.PLAN,
+                samples,
+                features,
+                blobs,
+                checkpoint_key=KEY,
+                threads=1,
+                folder=folder,
+                safety_seconds=1e9,
+            )
 
     return train
 
