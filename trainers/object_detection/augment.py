@@ -38,7 +38,8 @@ def draw(
         others: as many pictures that may lend a half.
         joined: share of the pictures of which a part is replaced by the same part of another.
     """
-    views = random.integers(0, len(pictures.views), (2, len(rows)))
+    usable = np.array(pictures.trained or range(len(pictures.views)))
+    views = usable[random.integers(0, len(usable), (2, len(rows)))]
     maps = pictures.maps(list(zip(rows, views[0], strict=True)))
     boxes, classes = [], []
     step = pictures.levels[-1][3]

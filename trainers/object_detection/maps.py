@@ -28,6 +28,7 @@ class Pictures:
         height, width: of the input.
         boxes: N arrays (B, 4) in pixels of the plain input.
         classes: N arrays (B,).
+        trained: indices of the views that training draws from; all where it is empty.
     """
 
     matrix: NDArray[np.float16]
@@ -37,6 +38,7 @@ class Pictures:
     width: int
     boxes: Sequence[Array]
     classes: Sequence[NDArray[np.int64]]
+    trained: tuple[int, ...] = ()
 
     def over(self, matrix: NDArray[np.float16]) -> Pictures:
         """The same pictures with their features in another matrix."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from trainers.object_detection.export import export_detector, load_detector, pro
 from trainers.object_detection.maps import Pictures, levels_of, pictures_of
 from trainers.object_detection.members import NOTHING, Job, Member, Stored, train_members
 from trainers.object_detection.settings import drawn
+from trainers.object_detection.symmetry import truthful_views
 from trainers.result import Curve, TrialResult
 from trainers.samples import Samples
 
@@ -79,9 +81,12 @@ def run(
         labels,
     )
     _check(pictures, samples)
+    views = truthful_views(pictures, np.arange(len(samples.sample_ids)))
+    pictures = replace(pictures, trained=views)
     jobs = _jobs(branch, plan, samples, pictures, blobs, checkpoint_key, folder, safety_seconds)
     members = train_members(jobs, int(work.get("processes", threads)))
-    mirrored = bool(work["mirrored"]) and "mirror" in features.views
+    usable = [features.views[view] for view in views]
+    mirrored = bool(work["mirrored"]) and "mirror" in usable
     answers = _answers(jobs, members, pictures, samples, labels, operations, mirrored)
     chosen = thresholds.choose(answers, str(plan["objective"]))
     figures = metrics.evaluate(answers, {"thresholds": chosen})
@@ -127,6 +132,7 @@ def run(
         winner={
             "members": [_winner(job, member) for job, member in zip(jobs, members, strict=True)],
             "mirrored": mirrored,
+            "views": usable,
             **({"found_nothing": True} if found_nothing else {}),
         },
         curves=_curves(members),
