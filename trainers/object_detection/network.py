@@ -24,6 +24,9 @@ BINS = 12
 """Distances 0 … 11 strides: at the coarsest level, 32, a box may be 700 pixels wide."""
 PRIOR = 0.02
 """Score of every class at the start."""
+FALL = 0.3
+"""Of the logits from one distance to the next at the start, where the expected distance then is
+about 2.5 strides: of the size that boxes of a level have, so that small ones are met early."""
 EPSILON = 1e-5
 BATCH_MOMENTUM = 0.95
 
@@ -132,6 +135,7 @@ class Head(paddle.nn.Layer):
             weight_attr=paddle.nn.initializer.Normal(std=0.01),
         )
         bias = np.zeros(shape.outputs, np.float32)
+        bias[: 4 * BINS] = np.tile(-FALL * np.arange(BINS), 4)
         bias[4 * BINS :] = -np.log((1 - PRIOR) / PRIOR)
         self.bias = self.create_parameter(
             [shape.outputs], default_initializer=paddle.nn.initializer.Assign(bias)
