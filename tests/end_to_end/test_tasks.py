@@ -9,16 +9,32 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from orchard.api.airflow import Airflow
+from orchard.blobs import Blobs, keys
+from orchard.names import build_id_of
+from orchard.settings import settings
 from tests import toy_task
-from tests.end_to_end.conftest import orchard, running
+from tests.end_to_end.conftest import (
+    form,
+    orchard,
+    processes_of,
+    running,
+    wait_for,
+    wait_for_end,
+)
 from tests.toy_task import samples as texts
+
+KILLED = {"prepare": 4.0, "trial": 4.0}
+"""Seconds into each step at which its process is killed."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,44 @@ class Installation:
         command += ["--count", str(count), "--seed", str(seed)]
         subprocess.run(command, cwd=self.checkout, check=True, capture_output=True)
         return folder
+
+    def disturbed(self, project: str, data: Path, task: str) -> str:
+        """The bundle of a run by another owner in which two steps are killed in mid-work."""
+        filled = form(project, str(data), task=task, owner="wild", endpoint=f"wild-{project}")
+        with Airflow.connected() as airflow:
+            run_id = airflow.trigger({**filled, "floor": 0.0})
+            for step, seconds in KILLED.items():
+                self._kill(run_id, step, seconds)
+            wait_for_end(airflow, run_id)
+            for step in KILLED:
+                assert any(
+                    each["try_number"] > 1
+                    for each in airflow.task_instances(run_id)
+                    if each["task_id"] == step
+                ), f"{step} was not tried again"
+        facts = Blobs(settings().blobs_root).read_json(
+            keys.result("wild", build_id_of("build_model", run_id), "select")
+        )
+        return str(facts["facts"]["bundle"])
+
+    def _kill(self, run_id: str, step: str, seconds: float) -> None:
+        """SIGKILL the program of a step some seconds after it began."""
+        build_id = build_id_of("build_model", run_id)
+
+        def found() -> psutil.Process | None:
+            return next(
+                (
+                    each
+                    for each in processes_of(build_id)
+                    if f".{step} " in (line := " ".join(each.cmdline()))
+                    or f"trainers {step}" in line
+                ),
+                None,
+            )
+
+        process = wait_for(found, f"the program of {step}", pause=0.05)
+        time.sleep(seconds)
+        process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +124,7 @@ def test_boxes_are_found_by_an_endpoint(installation: Installation) -> None:
         "train", str(data), "shelf", "--task", "object_detection", "--minutes", "1", "--floor", "0"
     )
     assert figures["ap50"] >= 0.3
+    assert installation.disturbed("shelf", data, "object_detection") == figures["bundle"]
     assert {"ap", "f1", "threshold"} <= set(figures)
     unseen = next(installation.example("shelf", 1, seed=99).rglob("*.jpg"))
     answer = installation.json("predict", "shelf", str(unseen))["answer"]
@@ -86,6 +141,7 @@ def test_sounds_are_told_apart_by_an_endpoint(installation: Installation) -> Non
         "--floor", "0",
     )  # fmt: skip
     assert figures["accuracy"] >= 0.7
+    assert installation.disturbed("machine", data, "sound_classification") == figures["bundle"]
     unseen = next(installation.example("machine", 1, seed=99).rglob("*.wav"))
     answer = installation.json("predict", "machine", str(unseen))["answer"]
     assert len(answer["results"]) == 3
