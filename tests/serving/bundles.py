@@ -73,6 +73,7 @@ def deploy(
     *,
     revision: int = 1,
     token: str = TOKEN,
+    task: str = "image_classification",
 ) -> None:
     """Write the `deployment.json` of an endpoint, replaced whole."""
     folder = root / endpoint
@@ -81,7 +82,7 @@ def deploy(
         "endpoint": endpoint,
         "owner": "local",
         "project": "colours",
-        "task": "image_classification",
+        "task": task,
         "revision": revision,
         "bundles": [{"bundle": name, "weight": weight} for name, weight in shares],
         "previous": [],
