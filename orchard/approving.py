@@ -12,6 +12,12 @@ NO_COMMON_GROUND = (
     "the new model and the champion have no class in common, so that neither can be called better"
 )
 
+NOTHING = 0.01
+NOTHING_LEARNT = (
+    "**This model has learnt nothing**: its first figure is next to zero. Reject it; bring more "
+    "samples, or look whether the labels fit them."
+)
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -33,6 +39,10 @@ def decide(parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Decision 
     task = task_of(str(parameters["task"]))
     measured = task.figure_of(str(parameters["objective"]))
     name = measured.replace("_", " ")
+    if parameters["approval"] == "person":
+        return None
+    if facts["metrics"][measured] is None:
+        return Decision(False, f"{name} is unknown: no test {task.sample_word} has what it counts")
     figure = float(facts["metrics"][measured])
     if parameters["approval"] == "floor":
         floor = float(parameters["floor"])
@@ -68,6 +78,7 @@ def question(
         if isinstance(value, int | float) and not isinstance(value, bool):
             old = champion.get(name)
             rows.append(f"| {name.replace('_', ' ')} | {_figure(value)} | {_figure(old)} |")
+    first = next((v for v in metrics.values() if isinstance(v, int | float)), None)
     body = "\n".join(
         [
             f"**{parameters['project']}** — a new model is ready for the endpoint "
@@ -75,6 +86,7 @@ def question(
             "",
             *rows,
             "",
+            *([NOTHING_LEARNT, ""] if first is None or first < NOTHING else []),
             *([f"Note: {NO_COMMON_GROUND}.", ""] if compared and not champion else []),
             f"[Read the report]({report_url})" if report_url else "",
             "",

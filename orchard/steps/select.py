@@ -36,6 +36,8 @@ LARGEST_TIE = 0.01
 """A difference of log-loss (natural logarithm) that counts as none: the truth gets 1 % more or less
 of the probability."""
 FIGURE_TIE = 0.002
+NOTHING = 0.01
+"""A winner whose figure is below that has learnt nothing, and the step says so."""
 LOG_LOSS, SHORTFALL = "log-loss", "distance to 1"
 
 
@@ -177,6 +179,14 @@ def body(step: Step) -> dict[str, Any]:
     rows = leaderboard(contenders, winner)
     _log(rows, str(plan["figure"]), objective in task_of(str(plan["task"])).losses)
     _store_bundle(step, winner)
+    warning = ""
+    if winner.score < NOTHING:
+        warning = (
+            f"No branch has learnt anything: the best has {str(plan['figure']).replace('_', ' ')} "
+            f"{winner.score:.3f} on validation. Do not put this model into service; bring more "
+            "samples, or look whether the labels fit them"
+        )
+        logger.warning("%s", warning)
     return {
         "branch": winner.branch,
         "title": winner.title,
@@ -184,11 +194,11 @@ def body(step: Step) -> dict[str, Any]:
         "objective": objective,
         "score": winner.score,
         "leaderboard": rows,
-        "reason": reason,
+        "reason": f"{reason}. {warning}" if warning else reason,
         "reproducible": all(one.facts.get("reproducible", True) for one in contenders),
         "mlflow_run_id": winner.facts.get("mlflow_run_id", ""),
         "tracking_url": winner.facts.get("tracking_url", ""),
-        "summary": f"{reason}; bundle {winner.bundle}",
+        "summary": f"{warning or reason}; bundle {winner.bundle}",
     }
 
 

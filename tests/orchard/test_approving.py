@@ -87,3 +87,18 @@ def test_the_question_has_the_figures_beside_the_champion_s(
     assert "(http://127.0.0.1/r)" in body
     assert "no answer in 72 hours" in body
     assert "report" not in question(parameters(), facts(0.9), "")[1].lower()
+
+
+def test_a_model_that_learnt_nothing_is_not_offered_in_silence() -> None:
+    assert "learnt nothing" in question(parameters(), facts(0.0), "")[1]
+    assert "learnt nothing" not in question(parameters(), facts(0.5), "")[1]
+
+
+def test_an_unknown_figure_is_not_approved_by_itself() -> None:
+    told = facts(0.5)
+    told["metrics"]["accuracy"] = None
+    for approval in ("floor", "champion"):
+        decision = decide(parameters(approval=approval), told)
+        assert decision is not None and not decision.approved
+        assert "unknown" in decision.reason
+    assert decide(parameters(), told) is None

@@ -181,6 +181,15 @@ def test_the_standard_error_rests_on_the_samples_that_were_validated(
     assert row["standard_error"] == pytest.approx((share * (1 - share) / 8) ** 0.5)
 
 
+def test_a_winner_that_learnt_nothing_is_named(build: SmallBuild, tmp_path: Path) -> None:
+    one = write_bundle(tmp_path / "one", COLOURS)
+    build.plan([{"key": "lite0", "size": 224}])
+    build.trial(0, "lite0", one.folder, validation={"accuracy": 0.0, "log_loss": 9.0})
+    assert program.run("select", select.body, ["--build", build.build_id]) == EXIT_DONE
+    facts = program.read_result(build.blobs, OWNER, build.build_id, "select")["facts"]
+    assert "learnt anything" in facts["summary"] and "learnt anything" in facts["reason"]
+
+
 def test_without_a_result_the_step_ends_as_bad_input(build: SmallBuild) -> None:
     build.plan([{"key": "lite0"}])
     assert program.run("select", select.body, ["--build", build.build_id]) == EXIT_BAD_INPUT
