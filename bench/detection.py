@@ -31,7 +31,7 @@ from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
 from bench.boxes import READERS, BoxSet, box_set
 from orchard.blobs import Blobs, SegmentWriter
 from orchard.decode import decode_picture
-from orchard.planning.plan import LEAST_SHARE, RESERVE_SECONDS
+from orchard.planning.plan import search_seconds
 from orchard.preprocess import apply
 from orchard.tasks.base import Ask
 from orchard.tasks.costs import Costs
@@ -57,7 +57,7 @@ def plan_of(pictures: BoxSet, count: int, minutes: float) -> tuple[list[dict[str
         labels=pictures.labels,
         counts=counts,
         samples=count,
-        seconds=max(LEAST_SHARE * minutes * 60, minutes * 60 - RESERVE_SECONDS),
+        seconds=search_seconds(minutes, count * 5 // 4),
         minutes=minutes,
         gpus=0,
         costs=Costs(),

@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
     demo = verb("demo", verbs.demo, "build a model from the keyboard example and ask it")
     demo.add_argument("--count", type=int, default=200, help="pictures a class (200)")
-    demo.add_argument("--minutes", type=int, default=3, help="search budget (3)")
+    demo.add_argument("--minutes", type=int, default=2, help="search budget (2)")
 
     importing = verb("import", verbs.import_data, "bring data to a project for its next build")
     importing.add_argument("data", help="a folder or an archive")

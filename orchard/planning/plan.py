@@ -17,10 +17,21 @@ from orchard.tasks.costs import Costs
 
 MINUTES = (1, 240)
 SEED = 20241
-RESERVE_SECONDS = 240.0
+RESERVE_SECONDS = 75.0
+RESERVE_SAMPLE_SECONDS = 0.03
 LEAST_SHARE = 0.2
-"""Of the minutes, reading, checking, evaluating and publishing have a reserve that does not grow with
-them; the search has the rest, of small budgets at least a fifth."""
+"""Of the minutes, reading, checking, evaluating and publishing have a reserve, which grows with the
+number of samples; the search has the rest, of small budgets at least a fifth."""
+
+
+def search_seconds(minutes: float, samples: int) -> float:
+    """Wall seconds for features and trials together.
+
+    Args:
+        samples: of all splits.
+    """
+    reserve = RESERVE_SECONDS + RESERVE_SAMPLE_SECONDS * samples
+    return max(LEAST_SHARE * minutes * 60, minutes * 60 - reserve)
 
 
 def make(
@@ -48,7 +59,6 @@ def make(
     minutes = float(parameters["minutes"])
     if not MINUTES[0] <= minutes <= MINUTES[1]:
         raise BadInput("The search budget must be 1 to 240 minutes", value=parameters["minutes"])
-    for_search = max(LEAST_SHARE * minutes * 60, minutes * 60 - RESERVE_SECONDS)
     table = costs or Costs()
     labels = sorted(name for name, counts in summary["labels"].items() if _trained(counts) > 0)
     counts = {name: _trained(summary["labels"][name]) for name in labels}
@@ -62,7 +72,7 @@ def make(
         labels=labels,
         counts=counts,
         samples=samples,
-        seconds=for_search,
+        seconds=search_seconds(minutes, sum(summary["splits"].values())),
         minutes=minutes,
         gpus=gpus,
         costs=table,

@@ -53,8 +53,7 @@ def plan(minutes: float = 5, given: dict[str, Any] | None = None, **more: Any) -
 
 def test_five_minutes_and_a_thousand_pictures_leave_time_for_the_rest() -> None:
     made = plan(5)
-    assert made["seconds"]["prepare"] <= 40
-    assert made["seconds"]["trial"] <= 20
+    assert 100 <= sum(made["seconds"].values()) <= 300 - 60
     assert len(made["branches"]) >= 3
     assert len({branch["key"] for branch in made["branches"]}) == len(made["branches"])
     assert len({branch["backbone"] for branch in made["branches"]}) == 3
