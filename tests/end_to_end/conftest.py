@@ -18,7 +18,7 @@ from orchard.api.airflow import Airflow
 from orchard.settings import REPOSITORY, settings
 from orchard.stack import control, processes
 
-SECONDS_A_BUILD = 420.0
+SECONDS_A_BUILD = 900.0
 
 
 def orchard(
