@@ -60,7 +60,8 @@ def place(
 
 def _with_places_of_sources(joined: DataFrame) -> DataFrame:
     """New samples of a source inherit the place of its settled ones, or that of the settled
-    look-alikes of any of them where these are of one split."""
+    look-alikes of any of them where these are of one split. A source that is held back from the
+    test split goes there with no look-alike as a whole."""
 
     def place_of(kind: str) -> Column:
         split = F.col(f"{kind}_split")
@@ -68,7 +69,9 @@ def _with_places_of_sources(joined: DataFrame) -> DataFrame:
         return F.when(split != "left_out", place)
 
     near = place_of("inherited")
-    one_near = F.when(F.min(near)["split"] == F.max(near)["split"], F.min(near))
+    held = F.coalesce(F.max("held"), F.lit(False))
+    alike = F.min(near)["split"] == F.max(near)["split"]
+    one_near = F.when(alike & ~(held & (F.min(near)["split"] == "test")), F.min(near))
     whole = (
         joined.filter(is_source(F.col("group")))
         .groupBy("group")

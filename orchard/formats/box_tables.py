@@ -3,7 +3,8 @@
 The columns are known by their names in any usual spelling (TensorFlow's `xmin … ymax`, Open
 Images' `XMin … YMax`, `left, top, width, height`, …), without a head line in the order of
 keras-retinanet: path, x1, y1, x2, y2, class. A line without any number is a picture without
-objects. A column may say which source a picture comes of. Whether the numbers are pixels or fractions is decided over the whole table.
+objects. A column may say which source a picture comes of. Whether the numbers are pixels or
+fractions is decided over the whole table.
 """
 
 from __future__ import annotations
