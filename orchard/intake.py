@@ -22,6 +22,7 @@ LABELS = pa.schema(
         ("split", pa.string()),
         ("source", pa.string()),
         ("line", pa.int32()),
+        ("origin", pa.string()),
     ]
 )
 REFUSED = pa.schema(

@@ -107,13 +107,13 @@ def _check(check: Check, session: SparkSession) -> Document:
         if facts["new"]
         else tables.empty(session, grouped.GROUP_SCHEMA)
     )
-    told = sources.sources_of(session, kept, check.task) if facts["new"] else None
+    told = sources.sources_of(session, kept, check.task, facts)
     manifest = placed.place(
         kept,
         groups,
         settled,
         test_hinted=bool(facts["test_hints"]),
-        sources=told.table if told else None,
+        sources=told.table,
     )
     tables.write(_sorted(manifest, facts["samples"]), blobs, f"{check.work}/version/manifest")
     early = tables.read(session, blobs, f"{check.intake}/refused", REFUSED)
@@ -122,8 +122,7 @@ def _check(check: Check, session: SparkSession) -> Document:
     late += [reported.conflicts_of(samples, verdicts)] if facts["conflicts"] else []
     late += [reported.unusable_labels(samples, verdicts)] if facts["unusable"] else []
     tables.write(reported.refused_rows(early, late), blobs, f"{check.work}/version/refused")
-    notices = {told.notice: told.count} if told else {}
-    return _commit(check, session, facts, renamed_labels(counts, names), notices)
+    return _commit(check, session, facts, renamed_labels(counts, names), dict(told.notices))
 
 
 def _occurring(check: Check, counts: dict[str, int], names: dict[str, str]) -> dict[str, int]:
@@ -178,6 +177,8 @@ def _facts_of(samples: DataFrame) -> dict[str, int]:
         "unlabelled": kept & F.col("annotation").isNull(),
         "relabelled": F.col("relabelled"),
         "test_hints": F.col("hint") == "test",
+        "origins": kept & F.col("annotation").isNotNull() & F.col("origin").isNotNull(),
+        "several_origins": kept & F.col("annotation").isNotNull() & F.col("several_origins"),
     }
     columns = [F.count_if(condition).alias(name) for name, condition in conditions.items()]
     copies = F.coalesce(F.sum(F.greatest(F.col("copies") - 1, F.lit(0))), F.lit(0))

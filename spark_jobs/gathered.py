@@ -26,7 +26,8 @@ def gather(verdicts: DataFrame, labels: DataFrame) -> DataFrame:
     """One row a content: its first path, its labels, how many copies of it there are.
 
     Columns: sample_id, those of the first path, copies, verdicts (distinct {annotation, label},
-    sorted), hint (the last of train, validation, test that any copy was in; null: none).
+    sorted), hint (the last of train, validation, test that any copy was in; null: none), origin
+    (the first in sorted order; null: none), several_origins (whether copies tell different ones).
     """
     hint = F.coalesce(F.col("label_split"), F.col("split"))
     rank = F.array_position(F.array(*map(F.lit, _HINTS)), hint)
@@ -53,6 +54,8 @@ def gather(verdicts: DataFrame, labels: DataFrame) -> DataFrame:
                 )
             ).alias("verdicts"),
             F.max(rank).alias("rank"),
+            F.min("origin").alias("origin"),
+            F.max("last_origin").alias("last_origin"),
         )
     )
     return grouped.select(
@@ -63,6 +66,8 @@ def gather(verdicts: DataFrame, labels: DataFrame) -> DataFrame:
         F.when(
             F.col("rank") > 0, F.element_at(F.array(*map(F.lit, _HINTS)), F.col("rank").cast("int"))
         ).alias("hint"),
+        "origin",
+        F.coalesce(F.col("origin") < F.col("last_origin"), F.lit(False)).alias("several_origins"),
     )
 
 
@@ -82,7 +87,7 @@ def settle(samples: DataFrame, task: Task, counts: Mapping[str, int]) -> DataFra
 def merge(fresh: DataFrame, parent: DataFrame, number: int) -> DataFrame:
     """The samples of the next version: those of the intake and those of the version before.
 
-    Columns beyond the manifest's: hint, copies, conflict (labels of one content that contradict
+    Columns beyond the manifest's: hint, origin, several_origins, copies, conflict (labels of one content that contradict
     each other), code and reason (of a refused label), kept (whether it comes in), relabelled, settled_split, settled_fold, settled_group (null for samples that have no place
     yet), `verdicts`. Where both know a sample, its place stays and the newer label counts, unless
     it is refused.
@@ -108,6 +113,8 @@ def merge(fresh: DataFrame, parent: DataFrame, number: int) -> DataFrame:
         F.coalesce("annotation", "old_annotation").alias("annotation"),
         F.coalesce("label", "old_label", F.lit("")).alias("label"),
         "hint",
+        "origin",
+        F.coalesce("several_origins", F.lit(False)).alias("several_origins"),
         F.coalesce("copies", F.lit(0)).alias("copies"),
         conflict.alias("conflict"),
         "code",

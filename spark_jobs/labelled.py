@@ -20,7 +20,8 @@ _DEEPEST = 16
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels by path of file: path, verdicts (array of {annotation, label}), label_split.
+    """Labels by path of file: path, verdicts (array of {annotation, label}), label_split, and origin
+    and last_origin, the first and last in sorted order (null: none).
 
     `refused` has the label rows that mean no file: path, code, reason.
     """
@@ -78,7 +79,7 @@ def join_labels(
     moved = found.filter("matches = 1").select(F.col("path").alias("given"), "file")
     known = named.join(paths, "path", "left_semi")
     resolved = named.join(moved, F.col("path") == F.col("given")).select(
-        F.col("file").alias("path"), "annotation", "label", "label_split", "source"
+        F.col("file").alias("path"), "annotation", "label", "label_split", "source", "origin"
     )
     refused = strays.join(found.filter("matches = 1"), "path", "left_anti").join(
         found.select("path", "matches"), "path", "left"
@@ -90,6 +91,8 @@ def _by_path(named: DataFrame) -> DataFrame:
     return named.groupBy("path").agg(
         F.collect_set(F.struct("annotation", "label")).alias("verdicts"),
         F.min("label_split").alias("label_split"),
+        F.min("origin").alias("origin"),
+        F.max("origin").alias("last_origin"),
     )
 
 

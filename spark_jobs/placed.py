@@ -31,14 +31,14 @@ def place(
             their hash, so that the class has its share of test groups at once.
         test_hinted: whether the source says what belongs to the test split. If it does not, what
             it calls training is divided as if nothing was said.
-        sources: sample_id, source. A source is a group, before look-alikes are; new samples of a
-            source that has a place go there.
+        sources: `sources.SOURCE_SCHEMA`. A source is a group, before look-alikes are; new samples of
+            a source that has a place go there.
     """
     hint = F.when(F.lit(test_hinted) | (F.col("hint") != "train"), F.col("hint"))
     joined = samples.join(groups, "sample_id", "left")
     if sources is None:
         group = F.coalesce("settled_group", "group", "sample_id")
-        joined = joined.withColumns({"hint": hint, "group": group})
+        joined = joined.withColumns({"hint": hint, "group": group, "held": F.lit(False)})
     else:
         joined = joined.join(sources, "sample_id", "left")
         group = F.coalesce("settled_group", group_of(F.col("source")), "group", "sample_id")
@@ -59,16 +59,32 @@ def place(
 
 
 def _with_places_of_sources(joined: DataFrame) -> DataFrame:
-    """New samples of a source inherit the place of its settled ones."""
-    settled = (
-        joined.filter(is_source(F.col("group")) & F.col("settled_split").isNotNull())
+    """New samples of a source inherit the place of its settled ones, or that of the settled
+    look-alikes of any of them where these are of one split. A source that is held back from the
+    test split goes there with no look-alike as a whole."""
+
+    def place_of(kind: str) -> Column:
+        split = F.col(f"{kind}_split")
+        place = F.struct(split.alias("split"), F.col(f"{kind}_fold").alias("fold"))
+        return F.when(split != "left_out", place)
+
+    near = place_of("inherited")
+    held = F.coalesce(F.max("held"), F.lit(False))
+    alike = F.min(near)["split"] == F.max(near)["split"]
+    one_near = F.when(alike & ~(held & (F.min(near)["split"] == "test")), F.min(near))
+    whole = (
+        joined.filter(is_source(F.col("group")))
         .groupBy("group")
-        .agg(
-            F.min("settled_split").alias("source_split"), F.min("settled_fold").alias("source_fold")
+        .agg(F.coalesce(F.min(place_of("settled")), one_near).alias("place"))
+        .select(
+            "group",
+            F.col("place.split").alias("source_split"),
+            F.col("place.fold").alias("source_fold"),
         )
     )
-    return joined.join(settled, "group", "left").withColumns(
+    return joined.join(whole, "group", "left").withColumns(
         {
+            "held": F.coalesce("held", F.lit(False)),
             "inherited_split": F.coalesce("source_split", "inherited_split"),
             "inherited_fold": F.coalesce("source_fold", "inherited_fold"),
         }
@@ -78,11 +94,15 @@ def _with_places_of_sources(joined: DataFrame) -> DataFrame:
 def _assigned(fresh: DataFrame, settled_labels: Collection[str]) -> DataFrame:
     """(group, group_hint, group_split, group_fold) of the groups that are new.
 
-    Sources, which hold several classes, are ranked among themselves.
+    Sources that hold several classes are ranked among themselves, and those that are held back from
+    the test split after all others.
     """
-    label = F.when(~is_source(F.col("group")), F.min_by("label", "sample_id"))
+    several = is_source(F.col("group")) & (F.min("label") < F.max("label"))
+    label = F.when(~several, F.min_by("label", "sample_id"))
     groups = fresh.groupBy("group").agg(
-        F.coalesce(label, F.lit("")).alias("group_label"), F.max("hint").alias("group_hint")
+        F.coalesce(label, F.lit("")).alias("group_label"),
+        F.max("hint").alias("group_hint"),
+        F.max("held").alias("held"),
     )
     digest = F.sha2("group", 256)
     hashed = groups.withColumns(
@@ -91,7 +111,7 @@ def _assigned(fresh: DataFrame, settled_labels: Collection[str]) -> DataFrame:
     ranked = hashed.withColumns(
         {
             "rank": F.row_number().over(
-                Window.partitionBy("group_label", "group_hint").orderBy("share", "group")
+                Window.partitionBy("group_label", "group_hint").orderBy("held", "share", "group")
             ),
             "of": F.count(F.lit(1)).over(Window.partitionBy("group_label", "group_hint")),
         }
@@ -99,7 +119,8 @@ def _assigned(fresh: DataFrame, settled_labels: Collection[str]) -> DataFrame:
     wanted = _test_groups(F.col("of"))
     known = ["", *settled_labels] if settled_labels else []
     settled = F.col("group_label").isin(*known) if known else F.lit(False)
-    in_test = F.when(settled, F.col("share") < splits.TEST_BOUND).otherwise(F.col("rank") <= wanted)
+    chosen = F.when(settled, F.col("share") < splits.TEST_BOUND).otherwise(F.col("rank") <= wanted)
+    in_test = chosen & ~F.col("held")
     by_hash = F.conv("other", 16, 10).cast(_BITS) % splits.FOLDS
     by_rank = (F.col("rank") - 1) % splits.FOLDS
     return ranked.select(

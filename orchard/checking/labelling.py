@@ -20,6 +20,7 @@ LABEL_SCHEMA = pa.schema(
         ("label", pa.string()),
         ("label_split", pa.string()),
         ("source", pa.string()),
+        ("origin", pa.string()),
     ]
 )
 
@@ -60,7 +61,13 @@ def canonical_labels(
 
     for batch in batches:
         rows = [
-            (row["path"], *canonical(row["annotation"]), row["split"], row["source"])
+            (
+                row["path"],
+                *canonical(row["annotation"]),
+                row["split"],
+                row["source"],
+                row["origin"],
+            )
             for row in batch.to_pylist()
         ]
         kept = [row for row in rows if row[2]]

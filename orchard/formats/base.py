@@ -47,6 +47,8 @@ class Label:
         split: "train", "validation", "test", or None where nothing is said.
         source: the file or rule that said it.
         line: line in that file, from 1; 0 where it has no lines.
+        origin: what the sample comes of (a speaker, a machine, a session), or None where nothing is
+            said. Samples of one origin belong into one split.
     """
 
     path: str
@@ -54,6 +56,7 @@ class Label:
     split: str | None
     source: str
     line: int = 0
+    origin: str | None = None
 
 
 class Role(Enum):

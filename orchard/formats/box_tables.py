@@ -3,14 +3,15 @@
 The columns are known by their names in any usual spelling (TensorFlow's `xmin … ymax`, Open
 Images' `XMin … YMax`, `left, top, width, height`, …), without a head line in the order of
 keras-retinanet: path, x1, y1, x2, y2, class. A line without any number is a picture without
-objects. Whether the numbers are pixels or fractions is decided over the whole table.
+objects. A column may say which source a picture comes of. Whether the numbers are pixels or
+fractions is decided over the whole table.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,10 @@ from orchard.formats.boxes import (
     number,
     splits_of_files,
 )
-from orchard.formats.fields import UnusableLabel, normalised, pick
+from orchard.formats.fields import UnusableLabel, normalised, origin_of, pick
 from orchard.formats.paths import Resolver, loose_path
 from orchard.formats.splits import split_of
-from orchard.formats.tables import ENDINGS, LEAST_SHARE, SNIFFED_ROWS, folder_of
+from orchard.formats.tables import ENDINGS, LEAST_SHARE, SNIFFED_ROWS, folder_of, origin_notice
 from orchard.formats.text_file import encoding_of, rows, separator_of
 from orchard.sources.base import Refusal
 from orchard.sources.listing import Listing
@@ -66,7 +67,8 @@ _WITHOUT_HEAD = {"path": 0, "left": 1, "top": 2, "right": 3, "bottom": 4, "label
 
 @dataclass(frozen=True)
 class BoxTable:
-    """How one table is to be read: where it lies, its columns by meaning, and their unit."""
+    """How one table is to be read: where it lies, its columns by meaning, their unit, and what the
+    column of sources is called ("" without one)."""
 
     path: str
     copy: Path
@@ -77,6 +79,7 @@ class BoxTable:
     form: tuple[str, str, str, str]
     share: float
     fraction: bool
+    origin_name: str = ""
 
     def content(self) -> Iterator[tuple[int, list[str]]]:
         """Line number and cells of every line below the head. May raise csv.Error."""
@@ -103,7 +106,14 @@ class BoxTables(Format):
         if not found:
             return None
         units = {"fractions" if table.fraction else "pixels" for table in found}
-        notices = (f"The numbers of the boxes are read as {' or '.join(sorted(units))}",)
+        notices = (
+            f"The numbers of the boxes are read as {' or '.join(sorted(units))}",
+            *(
+                origin_notice("column", table.origin_name, table.path)
+                for table in found
+                if table.origin_name
+            ),
+        )
         names = ", ".join(table.path for table in found)
         share = max(table.share for table in found)
         return Evidence(0.5 + 0.45 * share, f"{names} with a box in each row", notices, found)
@@ -150,7 +160,7 @@ def _label(
     size = (cell("picture_width"), cell("picture_height"))
     said = split_of(cell("split")) or split
     made = annotation(boxes, size, fraction=table.fraction)
-    return Label(path, made, said, table.path, line)
+    return Label(path, made, said, table.path, line, origin_of(cell("origin")))
 
 
 def _box(form: tuple[str, ...], label: str, sides: list[str], crowd: str) -> dict[str, Any]:
@@ -184,8 +194,11 @@ def inspect(listing: Listing, path: str, copy: Path) -> BoxTable | None:
         share = hits / max(len(body), 1)
         if share < LEAST_SHARE:
             return None
-        table = BoxTable(path, copy, encoding, separator, header, columns, form, share, False)
-        return BoxTable(**{**table.__dict__, "fraction": _are_fractions(table)})
+        origin_name = sample[0][columns["origin"]] if "origin" in columns else ""
+        table = BoxTable(
+            path, copy, encoding, separator, header, columns, form, share, False, origin_name
+        )
+        return replace(table, fraction=_are_fractions(table))
     except csv.Error:
         return None
 
@@ -207,12 +220,11 @@ def _columns(first: list[str]) -> dict[str, int] | None:
         if columns.get(name) in taken:
             del columns[name]
     rest = ["" if at in taken else name for at, name in enumerate(first)]
-    path, label, split = pick(rest, "path"), pick(rest, "label"), pick(rest, "split")
+    path, label = pick(rest, "path"), pick(rest, "label")
     if path is None or label is None or path == label:
         return None
-    return {**columns, "path": path, "label": label} | (
-        {"split": split} if split is not None else {}
-    )
+    further = {name: at for name in ("split", "origin") if (at := pick(rest, name)) is not None}
+    return {**columns, "path": path, "label": label, **further}
 
 
 def _is_without_head(sample: list[list[str]], resolver: Resolver) -> bool:

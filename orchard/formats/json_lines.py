@@ -1,4 +1,5 @@
-"""JSON lines: one JSON object a line, with the sample's path, its label and perhaps its split.
+"""JSON lines: one JSON object a line, with the sample's path, its label, perhaps its split
+and its source.
 
 The keys are those of common tools: Hugging Face's metadata.jsonl ("file_name", "label"), and the
 names that columns of tables have.
@@ -14,11 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from orchard.formats.base import Evidence, Format, Label, Reading, Role
-from orchard.formats.fields import UnusableLabel, class_name, pick
+from orchard.formats.fields import UnusableLabel, class_name, origin_of, pick
 from orchard.formats.papers import is_paper, is_table
 from orchard.formats.paths import Resolver, loose_path
 from orchard.formats.splits import split_of
-from orchard.formats.tables import LEAST_SHARE, SNIFFED_ROWS, folder_of, split_in_name
+from orchard.formats.tables import (
+    LEAST_SHARE,
+    SNIFFED_ROWS,
+    folder_of,
+    origin_notice,
+    split_in_name,
+)
 from orchard.formats.text_file import encoding_of
 from orchard.sources.base import Refusal
 from orchard.sources.listing import Listing
@@ -30,13 +37,15 @@ _MAXIMUM_LINE = 1024 * 1024
 
 @dataclass(frozen=True)
 class LineFile:
-    """A file of JSON lines: its path in the source, its copy on the disk and its encoding."""
+    """A file of JSON lines: its path in the source, its copy on the disk, its encoding, and the key of
+    sources in its first lines that have one."""
 
     path: str
     copy: Path
     encoding: str
     share: float
     split: str | None
+    origin_key: str | None
 
 
 class JsonLines(Format):
@@ -60,7 +69,10 @@ class JsonLines(Format):
             return None
         share = max(file.share for file in found)
         reason = f"{', '.join(file.path for file in found)} with a path and a label in each line"
-        return Evidence(0.5 + 0.45 * share, reason, (), tuple(found))
+        notices = tuple(
+            origin_notice("key", file.origin_key, file.path) for file in found if file.origin_key
+        )
+        return Evidence(0.5 + 0.45 * share, reason, notices, tuple(found))
 
     def read(self, listing: Listing, evidence: Evidence) -> Reading:
         return _LineReading(listing, evidence)
@@ -102,7 +114,15 @@ def _label(
     except UnusableLabel as error:
         return Refusal(path, error.code, f"{error}: {where}")
     said = split_of(str(record[keys[split_at]])) if split_at is not None else None
-    return Label(path, name, said or split, source, line)
+    origin_key = _origin_key(record)
+    origin = origin_of(record[origin_key]) if origin_key is not None else None
+    return Label(path, name, said or split, source, line, origin)
+
+
+def _origin_key(record: dict[str, Any]) -> str | None:
+    keys = list(record)
+    at = pick(keys, "origin")
+    return keys[at] if at is not None else None
 
 
 def _found(resolver: Resolver, written: Any) -> str | None:
@@ -144,4 +164,6 @@ def _inspect(listing: Listing, path: str, copy: Path) -> LineFile | None:
     share = hits / max(len(rows), 1)
     if share < LEAST_SHARE:
         return None
-    return LineFile(path, copy, encoding, share, split_in_name(path))
+    keys = (_origin_key(record) for record in sample if isinstance(record, dict))
+    origin_key = next((key for key in keys if key is not None), None)
+    return LineFile(path, copy, encoding, share, split_in_name(path), origin_key)

@@ -1,4 +1,4 @@
-"""CSV and its kin: one row a sample, with its path, its class and perhaps its split."""
+"""CSV and its kin: one row a sample, with its path, its class, perhaps its split and its source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from orchard.formats.base import Evidence, Format, Label, Reading, Role
-from orchard.formats.fields import UnusableLabel, class_name, pick
+from orchard.formats.fields import UnusableLabel, class_name, origin_of, pick
 from orchard.formats.papers import is_paper, is_table
 from orchard.formats.paths import Resolver, loose_path
 from orchard.formats.splits import split_of
@@ -35,6 +35,7 @@ class Table:
         share: share of the first rows whose file is in the source.
         split: the split that the table's own name hints at.
         split_column: position of the split's column, or None.
+        origin_column: position and name of the column of sources, or None.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Table:
     path_column: int
     label_column: int
     split_column: int | None
+    origin_column: tuple[int, str] | None
     share: float
     split: str | None
 
@@ -70,7 +72,12 @@ class Tables(Format):
         share = max(table.share for table in found)
         names = ", ".join(table.path for table in found)
         reason = f"{names} with a path and a label in each row"
-        return Evidence(0.5 + 0.45 * share, reason, (), tuple(found))
+        notices = tuple(
+            origin_notice("column", table.origin_column[1], table.path)
+            for table in found
+            if table.origin_column
+        )
+        return Evidence(0.5 + 0.45 * share, reason, notices, tuple(found))
 
     def read(self, listing: Listing, evidence: Evidence) -> Reading:
         return _TableReading(listing, evidence)
@@ -123,7 +130,10 @@ def _label(
         return Refusal(path, error.code, f"{error}: {where}")
     at = table.split_column
     said = split_of(cells[at]) if at is not None and at < len(cells) else None
-    return Label(path, name, said or split, table.path, line)
+    origin = None
+    if table.origin_column is not None and table.origin_column[0] < len(cells):
+        origin = origin_of(cells[table.origin_column[0]])
+    return Label(path, name, said or split, table.path, line, origin)
 
 
 def inspect(listing: Listing, path: str, copy: Path) -> Table | None:
@@ -141,6 +151,9 @@ def inspect(listing: Listing, path: str, copy: Path) -> Table | None:
     if columns is None:
         return None
     path_column, label_column, split_column = columns
+    origin_column = pick(sample[0], "origin") if header else None
+    if origin_column in columns:
+        origin_column = None
     body = sample[1:] if header else sample
     hits = sum(
         len(cells) > path_column and resolver.find(cells[path_column]) is not None for cells in body
@@ -157,6 +170,9 @@ def inspect(listing: Listing, path: str, copy: Path) -> Table | None:
         path_column=path_column,
         label_column=label_column,
         split_column=split_column,
+        origin_column=(origin_column, sample[0][origin_column])
+        if origin_column is not None
+        else None,
         share=share,
         split=split_in_name(path),
     )
@@ -194,9 +210,18 @@ def _columns(
     if not others:
         return header, None
     named = pick(first, "label") if header else None
-    label_column = named if named in others else others[0]
+    if named not in others:
+        # A column of sources is the label only where there is no other.
+        origin = pick(first, "origin") if header else None
+        named = next((at for at in others if at != origin), others[0])
+    label_column = named
     assert label_column is not None  # `others` is not empty
     return header, (path_column, label_column, split_column)
+
+
+def origin_notice(word: str, name: str, path: str) -> str:
+    """The sentence that says which column (or key) of a label file is read as the source."""
+    return f"The {word} {name.strip()!r} of {path} is read as the source that a sample comes of"
 
 
 def folder_of(path: str) -> str:

@@ -132,10 +132,18 @@ class IntakeWriter:
             (self.prefix + path, at.segment, at.offset, at.length, at.sha256, split, None)
         )
 
-    def label(self, path: str, annotation: Any, split: str | None, source: str, line: int) -> None:
-        """Record a label row; `annotation` is JSON."""
+    def label(
+        self,
+        path: str,
+        annotation: Any,
+        split: str | None,
+        source: str,
+        line: int,
+        origin: str | None = None,
+    ) -> None:
+        """Record a label row; `annotation` is JSON, the rest as in `orchard.formats.base.Label`."""
         text = json.dumps(annotation, ensure_ascii=False, sort_keys=True, allow_nan=False)
-        self._labels.add((self.prefix + path, text, split, source, line))
+        self._labels.add((self.prefix + path, text, split, source, line, origin))
 
     def refused(self, path: str, code: str, reason: str) -> None:
         """Record what was not taken."""

@@ -293,7 +293,9 @@ class _Storing:
             if isinstance(row, Refusal):
                 self._refuse(row)
             else:
-                self._intake.label(row.path, row.annotation, row.split, row.source, row.line)
+                self._intake.label(
+                    row.path, row.annotation, row.split, row.source, row.line, row.origin
+                )
 
     def _refuse(self, refusal: Refusal) -> None:
         if is_junk(refusal.path):

@@ -58,9 +58,10 @@ def write_intake(
     samples: Sequence[Sample],
     labels: Sequence[Label] | None = None,
     splits: Mapping[str, str] | None = None,
+    origins: Mapping[str, str] | None = None,
 ) -> None:
     """Store files and labels; without `labels` the class of a file is its folder."""
-    blobs, splits = of.blobs, splits or {}
+    blobs, splits, origins = of.blobs, splits or {}, origins or {}
     if labels is None:
         labels = [(path, path.split("/")[-2]) for path, _ in samples if "/" in path]
     placed = []
@@ -80,7 +81,13 @@ def write_intake(
         for path, reference in placed
     ]
     rows = [
-        {"path": path, "annotation": json.dumps(label), "source": "test", "line": number}
+        {
+            "path": path,
+            "annotation": json.dumps(label),
+            "source": "test",
+            "line": number,
+            "origin": origins.get(path),
+        }
         for number, (path, label) in enumerate(labels)
     ]
     folder = keys.intake(OWNER, of.build_id)

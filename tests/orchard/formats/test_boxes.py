@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchard.errors import BadInput
-from orchard.formats import FORMATS, recognise
+from orchard.formats import FORMATS, Label, recognise
 from orchard.formats.pascal_voc import UnusableXml, parsed_xml
 from orchard.formats.run_lengths import box_around
 from tests.orchard.formats.boxes_helper import read
@@ -299,6 +299,15 @@ def test_rows_of_one_picture_and_bad_rows(tmp_path: Path) -> None:
     assert found.refused == {"x.csv": "bad_row"}
     assert "line 5" in found.reasons["x.csv"]
     assert (found.splits["a.jpg"], found.splits["b.jpg"]) == ("train", "test")
+
+
+def test_a_column_of_sources_beside_boxes(tmp_path: Path) -> None:
+    table = b"path,camera,label,xmin,ymin,xmax,ymax\na.jpg,3,cat,10,20,40,60\nb.jpg,n/a,,,,,\n"
+    listing = listing_of(write_tree(tmp_path, {**A, "x.csv": table}))
+    form, evidence, notices = recognise(listing, "boxes")
+    rows = form.read(listing, evidence).tables()
+    assert [row.origin for row in rows if isinstance(row, Label)] == ["3", None]
+    assert any("'camera' of x.csv" in notice for notice in notices)
 
 
 def test_a_table_of_boxes_that_was_pointed_at(tmp_path: Path) -> None:

@@ -50,6 +50,26 @@ def test_numbers_are_names_too_and_splits_are_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_sources_from_a_key(tmp_path: Path) -> None:
+    write_tree(tmp_path, PICTURES)
+    lines = [
+        '{"image": "a.jpg", "label": 3}',
+        '{"image": "b.jpg", "label": 3, "Recording ID": 12}',
+        '{"image": "c.jpg", "label": 3, "speaker": {"name": "ada"}}',
+        '{"speaker": " ada", "session": "x", "image": "d.jpg", "label": 3}',
+    ]
+    (tmp_path / "labels.jsonl").write_text("\n".join(lines))
+    assert [row.origin for row in read(tmp_path) if isinstance(row, Label)] == [
+        None,
+        "12",
+        None,
+        "ada",
+    ]
+    evidence = JsonLines().recognise(listing_of(tmp_path))
+    assert evidence is not None
+    assert "'Recording ID' of labels.jsonl" in evidence.notices[0]
+
+
 def test_bad_lines_are_refused_and_the_rest_goes_on(tmp_path: Path) -> None:
     write_tree(tmp_path, PICTURES)
     lines = [

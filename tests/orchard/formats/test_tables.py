@@ -82,6 +82,30 @@ def test_splits_from_a_column_and_from_names(tmp_path: Path) -> None:
     assert [split for _, _, split in pairs(tmp_path)] == ["test", "train"]
 
 
+@pytest.mark.parametrize(
+    ("text", "origins"),
+    [
+        ("path,label,Speaker\na.jpg,cat, ada \nb.jpg,dog,\ne.jpg,dog\n", ["ada", None, None]),
+        ("session;label;path;device\n1;cat;a.jpg;x\n2;dog;b.jpg;x\n", ["x", "x"]),
+        ("图片,标签,说话人\na.jpg,cat,小明\nb.jpg,dog,小红\n", ["小明", "小红"]),
+        ("path,label,group\na.jpg,cat,train\nb.jpg,dog,test\n", [None, None]),
+        ("Bild,Patient,Klasse\na.jpg,1,cat\nb.jpg,1,dog\n", ["1", "1"]),
+        ("recording_id,label\na,cat\nb,dog\n", [None, None]),
+        ("a.jpg,cat,speaker\nb.jpg,dog,ada\n", [None, None]),
+        ("path,group\na.jpg,cat\nb.jpg,dog\n", [None, None]),
+    ],
+)
+def test_sources_from_a_column(tmp_path: Path, text: str, origins: list[str | None]) -> None:
+    write_tree(tmp_path, PICTURES)
+    (tmp_path / "labels.csv").write_text(text)
+    rows = [row for row in read(tmp_path) if isinstance(row, Label)]
+    assert [row.origin for row in rows] == origins
+    assert [row.annotation for row in rows] == ["cat", "dog", "dog"][: len(origins)]
+    evidence = Tables().recognise(listing_of(tmp_path))
+    named = evidence is not None and any("source" in notice for notice in evidence.notices)
+    assert named == any(origins) or "group" in text
+
+
 def test_bad_rows_are_refused_by_line_and_the_rest_goes_on(tmp_path: Path) -> None:
     write_tree(tmp_path, PICTURES)
     table = "path,label\nimages/a.jpg,cat\nimages/b.jpg,\n,dog\nimages/e.jpg\nimages/c d.jpg,dog\n"

@@ -21,8 +21,9 @@ def test_rows_come_back_over_several_batches(tmp_path: Path) -> None:
             split = "train" if number % 2 else None
             intake.file(f"ü/{number}.jpg", Reference("s", number, 5, "ab" * 32), split)
         intake.label("ü/1.jpg", "划痕", None, "labels.csv", 7)
+        intake.label("b.jpg", "ok", "test", "labels.csv", 8, "ada")
         intake.refused("b.jpg", "link", "A sentence")
-        assert intake.counts == {"files": count, "labels": 1, "refused": 1}
+        assert intake.counts == {"files": count, "labels": 2, "refused": 1}
     folder = tmp_path / keys.intake("local", BUILD)
     files = pq.read_table(folder / "files").to_pylist()
     assert [row["offset"] for row in files] == list(range(count))
@@ -43,7 +44,16 @@ def test_rows_come_back_over_several_batches(tmp_path: Path) -> None:
             "split": None,
             "source": "labels.csv",
             "line": 7,
-        }
+            "origin": None,
+        },
+        {
+            "path": "b.jpg",
+            "annotation": '"ok"',
+            "split": "test",
+            "source": "labels.csv",
+            "line": 8,
+            "origin": "ada",
+        },
     ]
     assert pq.read_table(folder / "refused").to_pylist() == [
         {"path": "b.jpg", "code": "link", "reason": "A sentence", "stage": "ingest"}

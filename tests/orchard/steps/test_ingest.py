@@ -139,17 +139,21 @@ def test_an_archive_becomes_the_same_intake(tmp_path: Path, kind: str) -> None:
 
 def test_a_table_gives_labels_and_splits_and_the_pictures_their_place(tmp_path: Path) -> None:
     step = step_of(tmp_path, data={"kind": "folder", "location": "data/labels.csv"})
-    table = "file,label,split\n1.jpg,ok,train\n2.jpg,bad,test\n3.jpg,,\nlost.jpg,ok,\n"
+    table = (
+        "file,label,split,machine\n1.jpg,ok,train,A\n2.jpg,bad,test,B\n3.jpg,,,\nlost.jpg,ok,,\n"
+    )
     files = {"img/1.jpg": b"1", "img/2.jpg": b"2", "img/3.jpg": b"3", "labels.csv": table.encode()}
     write_tree(tmp_path / "imports" / "data", files)
     facts = body(step)
     assert facts["format"] == "table"
     assert [row["path"] for row in intake(step, "files")] == ["img/1.jpg", "img/2.jpg", "img/3.jpg"]
-    assert [(r["path"], r["split"], r["line"]) for r in intake(step, "labels")] == [
-        ("img/1.jpg", "train", 2),
-        ("img/2.jpg", "test", 3),
-        ("lost.jpg", None, 5),
+    labels = intake(step, "labels")
+    assert [(r["path"], r["split"], r["line"], r["origin"]) for r in labels] == [
+        ("img/1.jpg", "train", 2, "A"),
+        ("img/2.jpg", "test", 3, "B"),
+        ("lost.jpg", None, 5, None),
     ]
+    assert any("'machine'" in notice for notice in facts["notices"])
     assert [(row["path"], row["code"]) for row in intake(step, "refused")] == [
         ("img/3.jpg", "no_label")
     ]
