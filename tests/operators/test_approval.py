@@ -45,6 +45,7 @@ def evaluated(build: Make) -> Callable[..., str]:
             "project": "colours",
             "endpoint": "colours",
             "approval": "person",
+            "task": "image_classification",
             "objective": "accuracy",
             "floor": 0.8,
             "margin": 0.01,
