@@ -45,11 +45,9 @@ class Service:
         self.endpoints = endpoints
         self.status = status
         self.in_flight = 0
-        # Connections stay with the worker that took them, and a share of them may be unequal. A
-        # thread a sibling lets one worker use every core; the libraries release the interpreter.
-        self.batcher: Batcher[Model] = Batcher(
-            predict, threads=settings.service_processes, limit=BATCH_LIMIT, late=_busy
-        )
+        # Connections are shared equally, a worker a core: a second thread would only take the core
+        # from its sibling.
+        self.batcher: Batcher[Model] = Batcher(predict, threads=1, limit=BATCH_LIMIT, late=_busy)
 
     async def predict(self, request: Request, segment: str, endpoint: str) -> dict[str, Any]:
         """The answer to a prediction request. Raises ServiceError."""
