@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 from orchard.settings import REPOSITORY
@@ -15,20 +14,13 @@ _PARTS = {
     "samples.py": f"tests/orchard/tasks/{NAME}/samples.py",
 }
 
+_LEFT = (".*", "__pycache__", "*.pyc")
+"""What is no part of the program: environments, state, caches."""
+
 
 def checkout(folder: Path) -> Path:
     """A copy of this checkout in which the task has its two folders, and its samples for tests."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=True,
-    )
-    for name in listed.stdout.decode().split("\0"):
-        source, goal = REPOSITORY / name, folder / name
-        if name and source.is_file():
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, goal)
+    shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns(*_LEFT))
     for name, place in _PARTS.items():
         goal = folder / place
         goal.parent.mkdir(parents=True)
