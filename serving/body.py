@@ -46,5 +46,5 @@ async def _collect(request: Request, limit: int) -> bytes:
 def _too_large(limit: int) -> ServiceError:
     return ServiceError(
         INPUT_TOO_LARGE,
-        f"a request may have {limit / 1024**2:.0f} MB at most; send a smaller picture",
+        f"a request may have {limit / 1024**2:.0f} MB at most; send a smaller file",
     )

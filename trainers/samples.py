@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 from numpy.typing import NDArray
 
-from orchard.blobs import Blobs, keys
+from orchard.blobs import Blobs, SegmentReader, keys
 
 TRAINING_SPLITS = ("train", "validation")
 
@@ -89,6 +89,15 @@ def read_samples(blobs: Blobs, owner: str, dataset: str, version: str, folds: in
         [locations[i] for i in order],
         np.array([sizes[i] for i in order], np.int64).reshape(-1, 2),
     )
+
+
+def payloads_of(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
+    """Bytes of samples spread evenly over all."""
+    reader = SegmentReader(blobs)
+    rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
+    payloads = [reader.read(*samples.locations[row]) for row in rows]
+    reader.close()
+    return payloads
 
 
 def parquet_files(blobs: Blobs, folder: str) -> Iterator[str]:

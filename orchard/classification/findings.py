@@ -1,4 +1,4 @@
-"""What a classifier's figures mean, in words for people who know pictures and not statistics."""
+"""What a classifier's figures mean, in words for people who know their samples and not statistics."""
 
 from __future__ import annotations
 
@@ -17,32 +17,36 @@ LEAST_MIXED = 2
 
 
 def findings(
-    metrics: Mapping[str, Any], card: Mapping[str, Any], summary: Mapping[str, Any]
+    metrics: Mapping[str, Any], card: Mapping[str, Any], summary: Mapping[str, Any], word: str
 ) -> list[Finding]:
-    """Sentences of the report, the most important first. `summary` is the data set version's."""
+    """Sentences of the report, the most important first.
+
+    Args:
+        summary: of the data set version. word: what a person calls a sample ("picture").
+    """
     return [
-        _overall(metrics),
+        _overall(metrics, word),
         *_strong(metrics),
-        *_weak(metrics),
-        *_mixed_up(metrics),
+        *_weak(metrics, word),
+        *_mixed_up(metrics, word),
         *_confidence(metrics),
         *_not_sure(metrics, card),
-        *_thin(metrics),
-        *_outside(metrics),
+        *_thin(metrics, word),
+        *_outside(metrics, word),
         *[Finding("advice", sentence(text)) for text in summary.get("advice", [])],
     ]
 
 
-def _overall(metrics: Mapping[str, Any]) -> Finding:
+def _overall(metrics: Mapping[str, Any], word: str) -> Finding:
     count = metrics["samples"]
     right = round(metrics["accuracy"] * count)
     low, high = metrics["accuracy_interval"]
     kind = "good" if metrics["accuracy"] >= STRONG_F1 else "problem"
     return Finding(
         kind,
-        f"Of {counted(count, 'test picture')} that the model had never seen, {right} "
+        f"Of {counted(count, f'test {word}')} that the model had never seen, {right} "
         f"{'is' if right == 1 else 'are'} answered right "
-        f"({percent(metrics['accuracy'])}). With other pictures of the same kind expect "
+        f"({percent(metrics['accuracy'])}). With other {word}s of the same kind expect "
         f"{percent(low)} to {percent(high)}.",
     )
 
@@ -62,7 +66,7 @@ def _strong(metrics: Mapping[str, Any]) -> list[Finding]:
     return [Finding("good", f"Recognised well: {names(strong)}.")]
 
 
-def _weak(metrics: Mapping[str, Any]) -> list[Finding]:
+def _weak(metrics: Mapping[str, Any], word: str) -> list[Finding]:
     rows = metrics["per_class"]
     weak = sorted(
         (label for label, row in rows.items() if row["support"] and row["recall"] < WEAK_RECALL),
@@ -72,7 +76,7 @@ def _weak(metrics: Mapping[str, Any]) -> list[Finding]:
         Finding(
             "problem",
             f"“{label}” is found in only {rows[label]['hits']} of its "
-            f"{counted(rows[label]['support'], 'test picture')}.",
+            f"{counted(rows[label]['support'], f'test {word}')}.",
         )
         for label in weak[:MOST_MIXED]
     ]
@@ -81,7 +85,7 @@ def _weak(metrics: Mapping[str, Any]) -> list[Finding]:
     return found
 
 
-def _mixed_up(metrics: Mapping[str, Any]) -> list[Finding]:
+def _mixed_up(metrics: Mapping[str, Any], word: str) -> list[Finding]:
     labels, matrix = metrics["confusion"]["labels"], metrics["confusion"]["matrix"]
     pairs = [
         (matrix[row][column], sum(matrix[row]), labels[row], labels[column])
@@ -97,9 +101,9 @@ def _mixed_up(metrics: Mapping[str, Any]) -> list[Finding]:
         found.append(
             Finding(
                 "advice",
-                f"The model mixes up “{truth}” with “{answer}”: {wrong} of {support} pictures of "
+                f"The model mixes up “{truth}” with “{answer}”: {wrong} of {support} {word}s of "
                 f"“{truth}” were answered “{answer}”. Look at them below: where the label is right, "
-                f"add pictures of both classes that show what tells them apart.",
+                f"add {word}s of both classes that show what tells them apart.",
             )
         )
     return found
@@ -145,7 +149,7 @@ def _not_sure(metrics: Mapping[str, Any], card: Mapping[str, Any]) -> list[Findi
     ]
 
 
-def _thin(metrics: Mapping[str, Any]) -> list[Finding]:
+def _thin(metrics: Mapping[str, Any], word: str) -> list[Finding]:
     rows = metrics["per_class"]
     thin = [label for label, row in rows.items() if 0 < row["support"] < FEW_TEST_SAMPLES]
     found = []
@@ -153,28 +157,28 @@ def _thin(metrics: Mapping[str, Any]) -> list[Finding]:
         found.append(
             Finding(
                 "problem",
-                f"There is no test picture of {names(metrics['missing_classes'])}: how well it is "
-                "recognised is unknown. Add pictures of it.",
+                f"There is no test {word} of {names(metrics['missing_classes'])}: how well it is "
+                f"recognised is unknown. Add {word}s of it.",
             )
         )
     if thin:
         found.append(
             Finding(
                 "advice",
-                f"Fewer than {FEW_TEST_SAMPLES} test pictures: {names(thin)}. Take the figures of "
-                "such a class as a rough guess; more pictures make them firm.",
+                f"Fewer than {FEW_TEST_SAMPLES} test {word}s: {names(thin)}. Take the figures of "
+                f"such a class as a rough guess; more {word}s make them firm.",
             )
         )
     return found
 
 
-def _outside(metrics: Mapping[str, Any]) -> list[Finding]:
+def _outside(metrics: Mapping[str, Any], word: str) -> list[Finding]:
     if not metrics["outside"]:
         return []
     return [
         Finding(
             "problem",
             "Not counted, because their label is one that the model never learnt: "
-            f"{counted(metrics['outside'], 'test picture')}. Add training pictures of that class.",
+            f"{counted(metrics['outside'], f'test {word}')}. Add training {word}s of that class.",
         )
     ]

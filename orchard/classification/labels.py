@@ -1,4 +1,4 @@
-"""Labels of image classification: one class name a picture, as a JSON string."""
+"""Labels of classifiers: one class name a sample, as a JSON string."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def labels_of(annotation: Any) -> tuple[str, ...]:
-    """The class name in an annotation as a tuple of one; empty for a picture without label."""
+    """The class name in an annotation as a tuple of one; empty for a sample without label."""
     return (annotation,) if isinstance(annotation, str) and annotation else ()
 
 

@@ -8,30 +8,31 @@ from typing import Any
 
 from orchard.tasks import drawing
 from orchard.tasks.base import Plot
+from orchard.tasks.wording import counted
 
 MOST_BARS = 30
 MOST_CELLS = 25
 MOST_CURVES = 12
 
 
-def plots(metrics: Mapping[str, Any], card: Mapping[str, Any]) -> list[Plot]:
-    """All drawings, the most telling first."""
+def plots(metrics: Mapping[str, Any], card: Mapping[str, Any], word: str) -> list[Plot]:
+    """All drawings, the most telling first; `word` is what a person calls a sample ("picture")."""
     thresholds = card["thresholds"]
     drawn = [
         Plot(
             "How well is each class recognised?",
-            "Found: of the pictures of a class, how many the model answers with it. Right: of the "
-            "pictures it answers with a class, how many are of it. The thin line is the range in "
-            "which the true figure most likely lies; few pictures make it long."
+            f"Found: of the {word}s of a class, how many the model answers with it. Right: of the "
+            f"{word}s it answers with a class, how many are of it. The thin line is the range in "
+            f"which the true figure most likely lies; few {word}s make it long."
             + _cut_note(metrics, MOST_BARS, "the weakest"),
-            class_bars(metrics),
+            class_bars(metrics, word),
         ),
         Plot(
             "What is mixed up with what?",
-            "A row is what a picture shows, a column what the model answered. On the diagonal the "
-            "answer is right; any other coloured square is a mix-up. Numbers are pictures."
+            f"A row is what a {word} shows, a column what the model answered. On the diagonal the "
+            f"answer is right; any other coloured square is a mix-up. Numbers are {word}s."
             + _cut_note(metrics, MOST_CELLS, "the most often mixed up"),
-            confusion(metrics),
+            confusion(metrics, word),
         ),
         Plot(
             "What if unsure answers are held back?",
@@ -61,7 +62,7 @@ def plots(metrics: Mapping[str, Any], card: Mapping[str, Any]) -> list[Plot]:
     return drawn
 
 
-def class_bars(metrics: Mapping[str, Any]) -> str:
+def class_bars(metrics: Mapping[str, Any], word: str) -> str:
     """Two bars a class, recall and precision, with their intervals."""
     rows = metrics["per_class"]
     shown = _weakest(metrics, MOST_BARS)
@@ -75,7 +76,7 @@ def class_bars(metrics: Mapping[str, Any]) -> str:
         parts.append(
             drawing.text(left - 10, y + 18, drawing.short(label), "ink", "end", title=label)
         )
-        parts.append(drawing.text(left - 10, y + 32, _pictures(row["support"]), "muted", "end"))
+        parts.append(drawing.text(left - 10, y + 32, counted(row["support"], word), "muted", "end"))
         for offset, name, style in ((6, "recall", "fill-1"), (21, "precision", "fill-2")):
             size = row["support"] if name == "recall" else row["predicted"]
             parts.append(
@@ -85,7 +86,7 @@ def class_bars(metrics: Mapping[str, Any]) -> str:
     return drawing.svg(left + width + 70, height, "Bars of each class", [legend, *parts])
 
 
-def confusion(metrics: Mapping[str, Any]) -> str:
+def confusion(metrics: Mapping[str, Any], word: str) -> str:
     """A heat map of truth against answer."""
     labels = metrics["confusion"]["labels"]
     matrix = metrics["confusion"]["matrix"]
@@ -96,7 +97,7 @@ def confusion(metrics: Mapping[str, Any]) -> str:
         shown,
         [[matrix[row][column] for column in order] for row in order],
         [sum(matrix[row]) for row in order],
-        "picture shows ↓",
+        f"{word} shows ↓",
     )
 
 
@@ -196,7 +197,7 @@ def _bar(
     count: int,
 ) -> str:
     if interval is None:
-        return drawing.text(left + 4, y + 10, "no picture, so unknown", "muted")
+        return drawing.text(left + 4, y + 10, "no sample, so unknown", "muted")
     low, high = (left + width * end for end in interval)
     hint = f"{drawing.percent(share)} of {count}, most likely {drawing.percent(interval[0])} to {drawing.percent(interval[1])}"
     middle = y + 6.5
@@ -206,7 +207,3 @@ def _bar(
         f'<path class="whisker" d="M{low:.1f} {middle}H{high:.1f}M{low:.1f} {middle - 4}v8'
         f'M{high:.1f} {middle - 4}v8"/>{drawing.text(left + width + 10, y + 11, drawing.percent(share), "ink")}</g>'
     )
-
-
-def _pictures(count: int) -> str:
-    return "1 picture" if count == 1 else f"{count} pictures"

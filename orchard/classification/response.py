@@ -1,4 +1,4 @@
-"""The service's answer to a picture, in the form of EasyDL's image classification API."""
+"""The service's answer to a sample, in the form of EasyDL's classification APIs."""
 
 from __future__ import annotations
 

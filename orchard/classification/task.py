@@ -83,12 +83,12 @@ class ClassificationTask(Task):
     ) -> list[Finding]:
         from orchard.classification.findings import findings
 
-        return findings(metrics, card, summary)
+        return findings(metrics, card, summary, self.sample_word)
 
     def plots(self, metrics: Mapping[str, Any], card: Mapping[str, Any]) -> list[Plot]:
         from orchard.classification.plots import plots
 
-        return plots(metrics, card)
+        return plots(metrics, card, self.sample_word)
 
     def class_table(
         self, metrics: Mapping[str, Any], card: Mapping[str, Any], labels: Mapping[str, Any]

@@ -90,7 +90,7 @@ def validate(operations: Sequence[Operation]) -> None:
     """
     if isinstance(operations, str | Mapping) or not isinstance(operations, Sequence):
         raise bad_preprocessing("Preprocessing must be a list of operations", operations)
-    names = [_name(operation) for operation in operations]
+    names = [name_of(operation, _FORMS) for operation in operations]
     if names not in _ORDERS:
         raise bad_preprocessing(
             "Preprocessing must be resize, then mirror or not, then normalise", names
@@ -104,25 +104,38 @@ def output_size(operations: Sequence[Operation]) -> tuple[int, int]:
     return operations[0]["height"], operations[0]["width"]
 
 
-def _name(operation: object) -> str:
+def name_of(operation: object, forms: Mapping[str, frozenset[str]]) -> str:
+    """The operation's name. Raises BadInput where it is none of `forms`."""
     name = operation.get("operation") if isinstance(operation, Mapping) else None
-    if not isinstance(name, str) or name not in _FORMS:
-        raise bad_preprocessing(f"An operation must be one of {', '.join(_FORMS)}", operation)
+    if not isinstance(name, str) or name not in forms:
+        raise bad_preprocessing(f"An operation must be one of {', '.join(forms)}", operation)
     return name
 
 
-def _validate_fields(operation: Operation) -> None:
+def check_form(
+    operation: Operation,
+    forms: Mapping[str, frozenset[str]],
+    choices: Mapping[str, tuple[str, ...]],
+) -> None:
+    """Raise BadInput where the operation has other fields than its form, or another value than a
+    choice has."""
     name = operation["operation"]
-    if operation.keys() != _FORMS[name]:
-        fields = ", ".join(sorted(_FORMS[name]))
+    if operation.keys() != forms[name]:
+        fields = ", ".join(sorted(forms[name]))
         raise bad_preprocessing(
             f"The operation {name} must have exactly the fields {fields}", dict(operation)
         )
     for field, value in operation.items():
-        if field in _CHOICES and value not in _CHOICES[field]:
+        if field in choices and value not in choices[field]:
             raise bad_preprocessing(
-                f"{name}: {field} must be one of {', '.join(_CHOICES[field])}", value
+                f"{name}: {field} must be one of {', '.join(choices[field])}", value
             )
+
+
+def _validate_fields(operation: Operation) -> None:
+    check_form(operation, _FORMS, _CHOICES)
+    name = operation["operation"]
+    for field, value in operation.items():
         if field in ("width", "height") and not _is_side(value):
             raise bad_preprocessing(
                 f"{name}: {field} must be a whole number from 1 to {LARGEST_SIDE}", value

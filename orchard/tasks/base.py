@@ -10,250 +10,46 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from orchard.errors import BadInput
-from orchard.tasks.costs import Costs
-
-Json = Any
-Floats = NDArray[np.float32]
-
-PICTURE_ENDINGS = frozenset(
-    {
-        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp"),
-        *(".tif", ".tiff", ".heic", ".heif", ".hif", ".avif", ".avifs", ".mpo", ".jps", ".ico"),
-        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jpx", ".jpf", ".j2c", ".jpc"),
-    }
+from orchard.tasks.answers import Answers, Floats, Scores, Verdict
+from orchard.tasks.reporting import Finding, Plot, Table
+from orchard.tasks.samples import (
+    JUDGED,
+    PICTURE_ENDINGS,
+    Accepted,
+    Given,
+    Json,
+    Limits,
+    Refused,
+    Settled,
 )
-"""Extensions of pictures; whether a file is one, its content says."""
+from orchard.tasks.search import Ask, Planned
 
-
-@dataclass(frozen=True)
-class Limits:
-    """What the judge accepts; every field is a setting.
-
-    Attributes:
-        maximum_pixels: width × height above which a picture is refused before it is decoded.
-        maximum_bytes: encoded size above which a picture is scaled to fit (and said so).
-        minimum_side: shortest side in pixels that is accepted.
-        maximum_seconds: longest recording accepted, in seconds.
-    """
-
-    maximum_pixels: int = 100_000_000
-    maximum_bytes: int = 4 * 1024 * 1024
-    minimum_side: int = 1
-    maximum_seconds: float = 60.0
-
-
-JUDGED = Limits(maximum_pixels=2**40, maximum_seconds=float("inf"))
-"""For samples that the judge has taken: its limits are not asked twice."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """A picture as its file has it.
-
-    Attributes:
-        width, height: size in pixels upright, before the judge scaled it.
-        orientation: EXIF orientation, 1 to 8; 5 to 8 stand on their side in the file.
-    """
-
-    width: int
-    height: int
-    orientation: int = 1
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """A sample the judge took.
-
-    Attributes:
-        payload: the bytes to store; the bytes that were given unless the judge had to change them.
-        changed: whether `payload` differs from what was given.
-        width, height: size in pixels after rotation (pictures); 0 where the task has none.
-        fingerprint: perceptual hash for near-duplicate search (32 bytes), or b"" where the task
-            has none. Near means a small Hamming distance.
-        notices: sentences about what was done or found (wrong extension, first frame taken, …).
-        given: what the file was before the judge turned or scaled it, for annotations that are
-            measured on it.
-    """
-
-    payload: bytes
-    changed: bool = False
-    width: int = 0
-    height: int = 0
-    fingerprint: bytes = b""
-    notices: tuple[str, ...] = ()
-    given: Given | None = None
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A sample the judge did not take, with the reason as a sentence and a short code."""
-
-    code: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What a model said about a set of samples, beside the truth.
-
-    Attributes:
-        labels: K class names, in the model's order.
-        answers: N answers; an answer's shape is the task's own.
-        truths: N annotations.
-        sample_ids: N sample ids, or none.
-    """
-
-    labels: tuple[str, ...]
-    answers: Sequence[Floats]
-    truths: Sequence[Json]
-    sample_ids: tuple[str, ...] = field(default=())
-
-    def take(self, rows: Sequence[int]) -> Answers:
-        """The answers of these rows."""
-        return Answers(
-            self.labels,
-            [self.answers[row] for row in rows],
-            [self.truths[row] for row in rows],
-            tuple(self.sample_ids[row] for row in rows) if self.sample_ids else (),
-        )
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether one answer is right, for the list of bad cases.
-
-    Attributes:
-        truth, said: truth and answer in words.
-        confidence: how bad a wrong answer is, 0 to 1; the worst come first in a report.
-    """
-
-    right: bool
-    truth: str
-    said: str
-    confidence: float
-
-
-@dataclass(frozen=True)
-class Settled:
-    """An annotation after the sample's size is known.
-
-    Attributes:
-        annotation: as it is stored; None where it is refused.
-        notices: sentences about what was repaired; the same words for the same thing.
-        code, reason: of a refusal.
-    """
-
-    annotation: Json | None
-    notices: tuple[str, ...] = ()
-    code: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What the search of a build has to be planned for.
-
-    Attributes:
-        summary: of the data set version.
-        labels: class names that are learnt; `counts` their training samples.
-        samples: training samples in all.
-        seconds: wall time for features and trials together; `minutes` is what the person gave.
-        gpus: how many a branch may use.
-        cards: facts of every backbone in the store, by name.
-        objective: what the person wants optimised, a key of `Task.objectives`.
-        reasons: sentences that say why; `Task.plan` adds its own.
-    """
-
-    summary: Mapping[str, Json]
-    labels: Sequence[str]
-    counts: Mapping[str, int]
-    samples: int
-    seconds: float
-    minutes: float
-    gpus: int
-    costs: Costs
-    cards: Mapping[str, Mapping[str, Json]]
-    objective: str
-    reasons: list[str]
-
-
-@dataclass(frozen=True)
-class Planned:
-    """The search of a build.
-
-    Attributes:
-        folds: 0: the validation split, or one fifth of training, validates; else cross-validation.
-        branches: one a trial: key, title, backbone, mode ("frozen", "fine_tuned"), views,
-            preprocessing (operations), feature_key, work (fixed work), gpus, prepare_seconds of a
-            core, seconds of a trial; further keys are the task's own.
-        decode_seconds: of a core, to read one sample.
-    """
-
-    folds: int
-    branches: list[dict[str, Json]]
-    decode_seconds: float
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What a classifier said about a set of samples.
-
-    Attributes:
-        labels: K class names, in the model's order.
-        scores: (N, K) float32, each row summing to 1.
-        truth: (N,) int64 index into `labels`; -1 where the truth is not one of them.
-        sample_ids: N sample ids, in the same order.
-    """
-
-    labels: tuple[str, ...]
-    scores: NDArray[np.float32]
-    truth: NDArray[np.int64]
-    sample_ids: tuple[str, ...] = field(default=())
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence of a report.
-
-    Attributes:
-        kind: "good", "problem" (something is not as it should be) or "advice" (what to do next).
-    """
-
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Plot:
-    """One drawing of a report.
-
-    Attributes:
-        title: what it shows, as a person would ask it.
-        explanation: how to read it, in plain words.
-        svg: one `<svg>` element, or several; colours by the classes of the report's style.
-        folded: shown only when a person opens it.
-    """
-
-    title: str
-    explanation: str
-    svg: str
-    folded: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a report: heads of the columns and rows of text, the first column names the row."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+__all__ = [
+    "Accepted",
+    "Answers",
+    "Ask",
+    "Finding",
+    "Floats",
+    "Given",
+    "JUDGED",
+    "Json",
+    "Limits",
+    "PICTURE_ENDINGS",
+    "Planned",
+    "Plot",
+    "Refused",
+    "Scores",
+    "Settled",
+    "Table",
+    "Task",
+    "Verdict",
+]
 
 
 class Task(ABC):

@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import psutil
 
-from serving.application import WAIT_SECONDS
 from tests.serving import servers
 from tests.serving.bundles import TOKEN, deploy, make_bundle, picture
 from tests.serving.servers import wait_for
@@ -54,6 +53,10 @@ def test_a_killed_worker_is_replaced_and_no_process_stays(tmp_path: Path) -> Non
         after = workers(server.url)
         assert victim not in after
         assert len(after & before) == 1
+        os.kill(min(after), signal.SIGKILL)  # with nothing on it, nothing is lost
+        assert [ask(server.url).status_code for _ in range(20)] == [200] * 20
+        wait_for(lambda: len(workers(server.url)) == 2)
+        after = workers(server.url)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(10)
         wait_for(lambda: not any(psutil.pid_exists(each) for each in after), 30)
@@ -104,7 +107,7 @@ def test_overload_is_refused_and_what_was_accepted_is_answered_in_time(tmp_path:
         assert all(each.json()["error_code"] == 18 for each in refused)
         assert all(int(each.headers["Retry-After"]) >= 1 for each in refused)
         assert len(seconds) >= 6
-        assert max(seconds) < max(40 * alone, WAIT_SECONDS)
+        assert max(seconds) < max(40 * alone, 5.0)
         assert ask(server.url).status_code == 200
 
 

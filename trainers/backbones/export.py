@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import onnxruntime
@@ -30,6 +31,8 @@ ONNX_FILE = "model.onnx"
 PARAMETERS_FILE = "model.pdparams"
 NETWORK_FILE = "network.json"
 PROOF_BATCH = 8
+
+Network = TypeVar("Network", bound=paddle.nn.Layer)
 
 
 def export_classifier(
@@ -57,12 +60,20 @@ def export_classifier(
     weights = entry.load_weights() if weights is None else weights
     check_weights(entry.blocks, weights)
     description, parameters = assemble(entry, weights, head)
+    graph = classifier_graph(description, parameters)
+    return write_network(folder, description.to_json(), parameters, graph)
+
+
+def write_network(
+    folder: Path, description: Mapping[str, Any], parameters: Mapping[str, Any], graph: bytes
+) -> Path:
+    """Write `model.pdparams`, `network.json` and `model.onnx`, each atomically; the path of the last."""
     buffer = io.BytesIO()
     paddle.save(cast(Any, parameters), buffer, protocol=4)
     folder = Path(folder)
     write_atomically(folder / PARAMETERS_FILE, buffer.getvalue())
-    write_atomically(folder / NETWORK_FILE, _json_bytes(description.to_json()))
-    write_atomically(folder / ONNX_FILE, classifier_graph(description, parameters))
+    write_atomically(folder / NETWORK_FILE, _json_bytes(description))
+    write_atomically(folder / ONNX_FILE, graph)
     return folder / ONNX_FILE
 
 
@@ -72,30 +83,46 @@ def load_classifier(folder: Path) -> Classifier:
     Raises:
         BadInput: files are missing, of another format, or do not fit together.
     """
+    return read_network(
+        folder, FORMAT, lambda data: Classifier(ClassifierDescription.from_json(data))
+    )
+
+
+def read_network(
+    folder: Path, format_number: int, build: Callable[[dict[str, Any]], Network]
+) -> Network:
+    """The network that `write_network` wrote, in evaluation mode.
+
+    Args:
+        format_number: the `format` that its description must have.
+        build: description → the network without parameters.
+
+    Raises:
+        BadInput: files are missing, of another format, or do not fit together.
+    """
     folder = Path(folder)
     try:
         data = json.loads((folder / NETWORK_FILE).read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
+        if data["format"] != format_number:
             raise BadInput(
                 "The network's description has a format this version does not know",
                 value=data["format"],
                 way_out="Export the model again",
             )
-        description = ClassifierDescription.from_json(data)
+        network = build(data)
         parameters = paddle.load(str(folder / PARAMETERS_FILE))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"The exported network cannot be read ({error})") from error
-    classifier = Classifier(description)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what does not fit is told below
-        missing, unexpected = classifier.set_state_dict(parameters)
+        missing, unexpected = network.set_state_dict(parameters)
     if missing or unexpected:
         raise BadInput(
             "The parameters do not fit the network's description",
             value=sorted([*missing, *unexpected])[:5],
         )
-    classifier.eval()
-    return classifier
+    network.eval()
+    return network
 
 
 def paddle_scores(layer: paddle.nn.Layer, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -153,5 +180,5 @@ def prove_equal(
     return difference
 
 
-def _json_bytes(data: dict[str, Any]) -> bytes:
+def _json_bytes(data: Mapping[str, Any]) -> bytes:
     return (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()

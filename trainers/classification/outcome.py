@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from orchard.blobs import Blobs, SegmentReader
 from orchard.errors import BadInput
 from trainers.classification.branch import Found
 from trainers.classification.heads import Problem
@@ -55,12 +54,3 @@ def curves_of(found: Found) -> list[Curve]:
             )
         )
     return result
-
-
-def payloads_of(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
-    """Bytes of samples spread evenly over all."""
-    reader = SegmentReader(blobs)
-    rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
-    payloads = [reader.read(*samples.locations[row]) for row in rows]
-    reader.close()
-    return payloads

@@ -19,13 +19,13 @@ from trainers.backbones import feature_layout, get_backbone
 from trainers.backbones.architecture import Weights
 from trainers.backbones.export import export_classifier, load_classifier, onnx_scores, prove_equal
 from trainers.classification.branch import search
-from trainers.classification.outcome import curves_of, payloads_of, problem_of
+from trainers.classification.outcome import curves_of, problem_of
 from trainers.classification.population import log_softmax, measure_of
 from trainers.features import Features
 from trainers.head_weights import HeadWeights
 from trainers.image_classification import fine_tuned
 from trainers.result import TrialResult
-from trainers.samples import Samples
+from trainers.samples import Samples, payloads_of
 
 logger = logging.getLogger(__name__)
 

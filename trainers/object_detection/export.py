@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import json
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 
-from orchard.errors import BadInput, OrchardError
-from trainers.backbones.export import (
-    NETWORK_FILE,
-    ONNX_FILE,
-    PARAMETERS_FILE,
-    onnx_scores,
-    paddle_scores,
-)
-from trainers.backbones.graph import write_atomically
+from orchard.errors import OrchardError
+from trainers.backbones.export import onnx_scores, paddle_scores, read_network, write_network
 from trainers.backbones.maps import FeatureMaps
-from trainers.engine import paddle
 from trainers.object_detection.detector import FORMAT, Detector, DetectorDescription, assemble
 from trainers.object_detection.geometry import Array
 from trainers.object_detection.graph import detector_graph
@@ -49,14 +37,8 @@ def export_detector(
         mirrored: whether the detector looks at the mirrored picture too.
     """
     description, parameters = assemble(maps, heads, shapes, mirrored)
-    buffer = io.BytesIO()
-    paddle.save(cast(Any, parameters), buffer, protocol=4)
-    folder = Path(folder)
-    text = json.dumps(description.to_json(), indent=1, sort_keys=True) + "\n"
-    write_atomically(folder / PARAMETERS_FILE, buffer.getvalue())
-    write_atomically(folder / NETWORK_FILE, text.encode())
-    write_atomically(folder / ONNX_FILE, detector_graph(description, parameters))
-    return folder / ONNX_FILE
+    graph = detector_graph(description, parameters)
+    return write_network(folder, description.to_json(), parameters, graph)
 
 
 def load_detector(folder: Path) -> Detector:
@@ -65,29 +47,7 @@ def load_detector(folder: Path) -> Detector:
     Raises:
         BadInput: files are missing, of another format, or do not fit together.
     """
-    try:
-        data = json.loads((Path(folder) / NETWORK_FILE).read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise BadInput(
-                "The network's description has a format this version does not know",
-                value=data["format"],
-                way_out="Export the model again",
-            )
-        description = DetectorDescription.from_json(data)
-        parameters = paddle.load(str(Path(folder) / PARAMETERS_FILE))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"The exported network cannot be read ({error})") from error
-    detector = Detector(description)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what does not fit is told below
-        missing, unexpected = detector.set_state_dict(parameters)
-    if missing or unexpected:
-        raise BadInput(
-            "The parameters do not fit the network's description",
-            value=sorted([*missing, *unexpected])[:5],
-        )
-    detector.eval()
-    return detector
+    return read_network(folder, FORMAT, lambda data: Detector(DetectorDescription.from_json(data)))
 
 
 def prove_same(model: Path, detector: Detector, inputs: Array) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.blobs import Blobs, SegmentReader
+from orchard.blobs import Blobs
 from orchard.decode import decode_picture
 from orchard.errors import BadInput
 from orchard.pictures.golden import golden_payloads
@@ -30,7 +30,7 @@ from trainers.object_detection.members import NOTHING, Job, Member, Stored, trai
 from trainers.object_detection.settings import drawn
 from trainers.object_detection.symmetry import truthful_views
 from trainers.result import Curve, TrialResult
-from trainers.samples import Samples
+from trainers.samples import Samples, payloads_of
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ def run(
     def prepare(payload: bytes) -> NDArray[np.float32]:
         return apply(operations, decode_picture(payload, JUDGED.maximum_pixels))[None]
 
-    payloads = _payloads(samples, blobs, PROVEN_SAMPLES)
+    payloads = payloads_of(samples, blobs, PROVEN_SAMPLES)
     detector = load_detector(exported)
     proof = prove_same(model, detector, np.concatenate([prepare(each) for each in payloads]))
     logger.info("Paddle and ONNX differ by at most %.1e on %d pictures", proof, len(payloads))
@@ -273,12 +273,3 @@ def _curves(members: Sequence[Member]) -> list[Curve]:
         )
         for rank, (position, number, record) in enumerate(rows, 1)
     ]
-
-
-def _payloads(samples: Samples, blobs: Blobs, count: int) -> list[bytes]:
-    """Bytes of samples spread evenly over all."""
-    reader = SegmentReader(blobs)
-    rows = np.unique(np.linspace(0, len(samples.sample_ids) - 1, count).astype(int))
-    payloads = [reader.read(*samples.locations[row]) for row in rows]
-    reader.close()
-    return payloads

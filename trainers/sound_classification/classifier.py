@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.errors import BadInput
 from trainers.backbones.architecture import FeatureSpan
 from trainers.backbones.classifier import head_layer, used_spans
-from trainers.backbones.export import NETWORK_FILE, ONNX_FILE, PARAMETERS_FILE
-from trainers.backbones.graph import GraphWriter, write_atomically
+from trainers.backbones.export import read_network, write_network
+from trainers.backbones.graph import GraphWriter
 from trainers.backbones.speech_embedding import (
     FEATURE_COUNT,
     NAME,
@@ -131,35 +127,14 @@ def export(folder: Path, head: HeadWeights) -> Path:
     The bytes depend on the head only.
     """
     description, parameters = assemble(head)
-    buffer = io.BytesIO()
-    paddle.save(cast(Any, parameters), buffer, protocol=4)
-    text = json.dumps(description.to_json(), indent=1, sort_keys=True) + "\n"
-    write_atomically(folder / PARAMETERS_FILE, buffer.getvalue())
-    write_atomically(folder / NETWORK_FILE, text.encode())
-    write_atomically(folder / ONNX_FILE, classifier_graph(description, parameters))
-    return folder / ONNX_FILE
+    graph = classifier_graph(description, parameters)
+    return write_network(folder, description.to_json(), parameters, graph)
 
 
 def load(folder: Path) -> SpeechClassifier:
     """The classifier that `export` wrote, in evaluation mode.
 
     Raises:
-        BadInput: files are missing or do not fit together.
+        BadInput: files are missing, of another format, or do not fit together.
     """
-    try:
-        data = json.loads((folder / NETWORK_FILE).read_text(encoding="utf-8"))
-        description = Description.from_json(data)
-        parameters = paddle.load(str(folder / PARAMETERS_FILE))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"The exported network cannot be read ({error})") from error
-    classifier = SpeechClassifier(description)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what does not fit is told below
-        missing, unexpected = classifier.set_state_dict(parameters)
-    if missing or unexpected:
-        raise BadInput(
-            "The parameters do not fit the network's description",
-            value=sorted([*missing, *unexpected])[:5],
-        )
-    classifier.eval()
-    return classifier
+    return read_network(folder, FORMAT, lambda data: SpeechClassifier(Description.from_json(data)))

@@ -19,13 +19,13 @@ from trainers.backbones.export import export_classifier, load_classifier, onnx_s
 from trainers.classification.bases import Layout, Recipe
 from trainers.classification.branch import search
 from trainers.classification.candidates import RECIPES, Candidate, draw
-from trainers.classification.outcome import curves_of, payloads_of, problem_of
+from trainers.classification.outcome import curves_of, problem_of
 from trainers.classification.population import log_softmax, measure_of
 from trainers.engine import paddle
 from trainers.features import ROWS_A_BATCH, Features
 from trainers.head_weights import HeadWeights
 from trainers.result import TrialResult
-from trainers.samples import Samples
+from trainers.samples import Samples, payloads_of
 from trainers.sound_classification import classifier
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchard.decode.sound import SOUND_RATE
-from orchard.preprocess.operations import bad_preprocessing
+from orchard.preprocess.operations import bad_preprocessing, check_form, name_of
 
 Operation = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ def validate(operations: Sequence[Operation]) -> None:
     """
     if isinstance(operations, str | Mapping) or not isinstance(operations, Sequence):
         raise bad_preprocessing("Preprocessing must be a list of operations", operations)
-    names = [_name(operation) for operation in operations]
+    names = [name_of(operation, _FORMS) for operation in operations]
     if names not in _ORDERS:
         raise bad_preprocessing(
             "Preprocessing of sound must be resample, window, then log_mel or not", names
@@ -96,25 +96,10 @@ def window_of(operations: Sequence[Operation]) -> Operation:
     return operations[1]
 
 
-def _name(operation: object) -> str:
-    name = operation.get("operation") if isinstance(operation, Mapping) else None
-    if not isinstance(name, str) or name not in _FORMS:
-        raise bad_preprocessing(f"An operation must be one of {', '.join(_FORMS)}", operation)
-    return name
-
-
 def _validate_fields(operation: Operation) -> None:
+    check_form(operation, _FORMS, _CHOICES)
     name = operation["operation"]
-    if operation.keys() != _FORMS[name]:
-        fields = ", ".join(sorted(_FORMS[name]))
-        raise bad_preprocessing(
-            f"The operation {name} must have exactly the fields {fields}", dict(operation)
-        )
     for field, value in operation.items():
-        if field in _CHOICES and value not in _CHOICES[field]:
-            raise bad_preprocessing(
-                f"{name}: {field} must be one of {', '.join(_CHOICES[field])}", value
-            )
         if field in _WHOLE:
             low, high = _WHOLE[field]
             if type(value) is not int or not low <= value <= high:

@@ -212,7 +212,7 @@ def _small(metrics: Mapping[str, Any]) -> list[Finding]:
             "advice",
             f"Small objects (less than 32 × 32 pixels) are the hard ones: {percent(small['recall'])}"
             f" of them are found, of the larger ones {percent(recall)}. Take pictures from closer "
-            "by or with more pixels, or let the search cut pictures into tiles.",
+            "by or with more pixels.",
         )
     ]
 

@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import math
+import re
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -239,6 +240,18 @@ def test_a_report_can_be_made_of_any_figures(case: Case) -> None:
         assert table is not None
         assert [row[0] for row in table.rows] == list(case.labels)
         assert all(len(row) == len(table.heads) for row in table.rows)
+
+
+def test_a_report_speaks_of_the_task_s_own_samples(case: Case) -> None:
+    summary = {"labels": case.ask().summary["labels"], "splits": {"train": 200, "test": 4}}
+    figures = case.task.metrics(random_answers(case, 1), case.card)
+    said = " ".join(
+        [one.text for one in case.task.findings(figures, case.card, summary)]
+        + [f"{plot.explanation} {plot.svg}" for plot in case.task.plots(figures, case.card)]
+    )
+    assert case.task.sample_word in said
+    others = {task(name).sample_word for name in task_names()} - {case.task.sample_word}
+    assert not [word for word in others if re.search(rf"\b{word}s?\b", said)]
 
 
 def test_a_thumbnail_is_a_small_jpeg(case: Case) -> None:
