@@ -10,7 +10,7 @@ INSTALLED := { [ -e .venv/.installed ] || { echo 'Nothing is installed here, so 
 NOT_FETCHED = echo 'The Python packages could not be installed; the lines above say why.'; \
 	echo 'They come from the package index: look at network, proxy and free disk, then run make again.'; exit 75;
 
-.PHONY: help environment test-environment bench-environment demo up down status clean train test lint lock bench-lock
+.PHONY: help environment test-environment bench-environment demo up down status clean train test test-long lint lock bench-lock
 
 help: ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -65,9 +65,15 @@ train: environment ## Build from your own data: make train DATA=folder-or-archiv
 	$(RUN) up
 	$(RUN) train "$(DATA)" "$(NAME)" --minutes "$(or $(MINUTES),5)" $(if $(TASK),--task "$(TASK)")
 
+# Workers take whole files, the longest first.
+PYTEST = java=$$($(BIN)/python -m orchard.stack.java) && export JAVA_HOME=$$java && \
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
+
 test: test-environment ## Run the tests
-	@java=$$($(BIN)/python -m orchard.stack.java) && export JAVA_HOME=$$java && \
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q $(or $(TESTS),tests)
+	@$(PYTEST) -m 'not long' $(or $(TESTS),tests)
+
+test-long: test-environment ## Run those of whole builds: each task of the model system, and kills in mid-work
+	@$(PYTEST) -m long $(or $(TESTS),tests)
 
 lint: test-environment ## Style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import struct
@@ -21,6 +22,7 @@ from orchard.blobs import Blobs, keys
 from orchard.catalog import builds, datasets, projects
 from orchard.catalog.connection import documents
 from orchard.settings import REPOSITORY, settings
+from tests.programs import lives
 
 PICTURES = 100_000
 CLASSES = ("dent", "normal", "scratch", "stain")
@@ -63,16 +65,12 @@ class Watch(threading.Thread):
         self.most = 0
 
     def run(self) -> None:
-        while self._root.is_running() and self._root.status() != psutil.STATUS_ZOMBIE:
+        while lives(self._root.pid):
             total = 0
-            try:
+            with contextlib.suppress(psutil.NoSuchProcess):
                 for each in (self._root, *self._root.children(recursive=True)):
-                    try:
+                    with contextlib.suppress(psutil.Error):
                         total += each.memory_info().rss
-                    except psutil.NoSuchProcess:
-                        continue
-            except psutil.NoSuchProcess:
-                return
             self.most = max(self.most, total)
             time.sleep(0.5)
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from orchard.api.airflow import Airflow
@@ -141,13 +140,3 @@ def wait_for_line(airflow: Airflow, run_id: str, task_id: str, text: str) -> Non
         f"{text!r} in the log of {task_id}",
         20,
     )
-
-
-def processes_of(build_id: str) -> list[psutil.Process]:
-    """Processes that work on a build's step."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        line = process.info["cmdline"] or []
-        if build_id in line and process.status() != psutil.STATUS_ZOMBIE:
-            found.append(process)
-    return found

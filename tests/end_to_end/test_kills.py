@@ -20,11 +20,13 @@ from tests.end_to_end import pictures
 from tests.end_to_end.conftest import (
     form,
     orchard,
-    processes_of,
     states,
     wait_for,
     wait_for_end,
 )
+from tests.programs import lives, programs, working_on
+
+pytestmark = pytest.mark.long
 
 KILLED = {
     "ingest": 0.5,
@@ -75,8 +77,8 @@ def _kill_everything_once(airflow: Airflow, run_id: str) -> set[str]:
     ends = time.monotonic() + 900
     while time.monotonic() < ends:
         killed |= _kill_light(light)
-        for process in processes_of(_id(run_id)):
-            step = _step_of(process)
+        for process, line in working_on(_id(run_id)):
+            step = _step_of(" ".join(line))
             began = begun.setdefault(process.pid, time.monotonic())
             if step is None or step in killed or time.monotonic() - began < KILLED[step]:
                 continue
@@ -99,10 +101,10 @@ def _kill_everything_once(airflow: Airflow, run_id: str) -> set[str]:
 def _kill_light(light: dict[str, str]) -> set[str]:
     """Kill the process of a task that runs in Airflow's own; it bears the id of its first try."""
     killed = set()
-    for process in psutil.process_iter(["cmdline"]):
-        line = " ".join(process.info["cmdline"] or []).strip()
-        found = next((each for each in light if line == f"airflow worker -- {each}"), None)
-        if found is not None and process.status() != psutil.STATUS_ZOMBIE:
+    for process, line in programs():
+        text = " ".join(line).strip()
+        found = next((each for each in light if text == f"airflow worker -- {each}"), None)
+        if found is not None:
             process.kill()
             killed.add(light.pop(found))
     return killed
@@ -112,18 +114,10 @@ def _kill_server(name: str) -> None:
     pid = next(each.pid for each in control.status() if each.name == name)
     assert pid is not None
     psutil.Process(pid).kill()
-    wait_for(lambda: not _lives(pid), f"the end of {name}", 10, 0.1)
+    wait_for(lambda: not lives(pid), f"the end of {name}", 10, 0.1)
 
 
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _step_of(process: psutil.Process) -> str | None:
-    line = " ".join(process.info["cmdline"] or [])
+def _step_of(line: str) -> str | None:
     return next(
         (step for step in KILLED if f".{step} " in line or f"trainers {step} " in line), None
     )
@@ -143,7 +137,7 @@ def test_everything_killed_at_once_comes_back_with_nothing_lost(
 ) -> None:
     before = {each["dag_run_id"] for each in _runs(airflow)}
     for condition in control.status():
-        if condition.pid is not None and _lives(condition.pid):
+        if condition.pid is not None and lives(condition.pid):
             os.kill(condition.pid, signal.SIGKILL)
     orchard("up")
     assert all(each.up for each in control.status())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from orchard.api.airflow import Airflow
@@ -23,12 +24,12 @@ from tests.end_to_end import pictures
 from tests.end_to_end.conftest import (
     form,
     orchard,
-    processes_of,
     states,
     wait_for,
     wait_for_end,
     wait_for_line,
 )
+from tests.programs import lives, working_on
 
 PROJECT = "shapes"
 RETRAIN_CRON = "* * * * *"
@@ -236,13 +237,15 @@ def test_marking_failed_ends_the_whole_process_tree(
     run_id = airflow.trigger(form("ended", str(data)))
     build_id = build_id_of("build_model", run_id)
     wait_for(
-        lambda: states(airflow, run_id)["check"] == "running" and processes_of(build_id),
+        lambda: states(airflow, run_id)["check"] == "running" and working_on(build_id),
         "check to run",
         180,
         0.2,
     )
     tree = [
-        child for each in processes_of(build_id) for child in (each, *each.children(recursive=True))
+        child
+        for each, _ in working_on(build_id)
+        for child in (each, *each.children(recursive=True))
     ]
     airflow.call(
         "PATCH",
@@ -250,7 +253,7 @@ def test_marking_failed_ends_the_whole_process_tree(
         json={"new_state": "failed"},
     )
     wait_for(lambda: not any(each.is_running() for each in tree), "the end of all processes", 40)
-    assert not processes_of(build_id)
+    assert not working_on(build_id)
 
 
 def test_new_data_start_a_build_by_themselves(
@@ -348,12 +351,10 @@ def test_tidying_keeps_what_is_in_use(airflow: Airflow, first: dict[str, Any]) -
 def test_status_says_what_is_down_and_up_brings_it_back(stack: Path) -> None:
     before = {each.name: each for each in control.status()}
     assert all(each.up for each in before.values()), before
-    import psutil
-
     pid = before["tracking"].pid
     assert pid is not None
     psutil.Process(pid).kill()
-    wait_for(lambda: not psutil.pid_exists(pid) or _is_zombie(pid), "the end of a server", 10)
+    wait_for(lambda: not lives(pid), "the end of a server", 10)
     told = orchard("status", check=False)
     assert told.returncode != 0
     assert "tracking" in told.stdout
@@ -361,9 +362,3 @@ def test_status_says_what_is_down_and_up_brings_it_back(stack: Path) -> None:
     after = {each.name: each for each in control.status()}
     assert all(each.up for each in after.values()), after
     assert after["documents"].pid == before["documents"].pid
-
-
-def _is_zombie(pid: int) -> bool:
-    import psutil
-
-    return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

@@ -26,12 +26,14 @@ from tests import toy_task
 from tests.end_to_end.conftest import (
     form,
     orchard,
-    processes_of,
     running,
     wait_for,
     wait_for_end,
 )
+from tests.programs import working_on
 from tests.toy_task import samples as texts
+
+pytestmark = pytest.mark.long
 
 KILLED = {"prepare": 4.0, "trial": 4.0}
 """Seconds into each step at which its process is killed."""
@@ -82,10 +84,9 @@ class Installation:
         def found() -> psutil.Process | None:
             return next(
                 (
-                    each
-                    for each in processes_of(build_id)
-                    if f".{step} " in (line := " ".join(each.cmdline()))
-                    or f"trainers {step}" in line
+                    process
+                    for process, line in working_on(build_id)
+                    if f".{step} " in (text := " ".join(line)) or f"trainers {step}" in text
                 ),
                 None,
             )

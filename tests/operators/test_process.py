@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from airflow.sdk.exceptions import AirflowException
 
@@ -22,6 +21,7 @@ from operators import process
 from operators.process import ProcessJob
 from orchard.settings import REPOSITORY
 from tests.operators.runners import context_of, listen
+from tests.programs import lives
 
 _SECONDS = 60.0
 
@@ -56,14 +56,6 @@ def wait_for(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < ends, "it did not happen in time"
         time.sleep(0.02)
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def in_background(operator: ProcessJob) -> tuple[threading.Thread, list[BaseException]]:
@@ -148,7 +140,7 @@ def test_on_kill_ends_the_whole_tree(step: Callable[[str], ProcessJob], tmp_path
     assert not thread.is_alive()
     assert len(pids(tmp_path)) == 3
     for pid in pids(tmp_path):
-        wait_for(lambda pid=pid: is_gone(pid))  # type: ignore[misc]
+        wait_for(lambda pid=pid: not lives(pid))  # type: ignore[misc]
     assert "ended by signal 15" in str(errors[0])
 
 
@@ -186,7 +178,7 @@ def test_a_child_that_holds_the_output_does_not_keep_the_task(
     with pytest.raises(AirflowException, match="ended by signal 9"):
         operator.execute(context_of())
     child = pids(tmp_path)[1]
-    wait_for(lambda: is_gone(child))
+    wait_for(lambda: not lives(child))
 
 
 def test_a_step_that_closes_its_output_is_waited_for(step: Callable[[str], ProcessJob]) -> None:
@@ -229,7 +221,7 @@ def test_the_step_ends_with_a_task_that_is_killed(
     finally:
         running.kill()
         running.wait()
-    wait_for(lambda: is_gone(pids(tmp_path)[0]))
+    wait_for(lambda: not lives(pids(tmp_path)[0]))
 
 
 def test_a_task_that_has_not_begun_can_be_killed(orchard_home: Path) -> None:

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import psutil
 
+from tests.programs import lives
 from tests.serving import servers
 from tests.serving.bundles import TOKEN, deploy, make_bundle, picture
 from tests.serving.servers import wait_for
@@ -59,7 +59,7 @@ def test_a_killed_worker_is_replaced_and_no_process_stays(tmp_path: Path) -> Non
         after = workers(server.url)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(10)
-        wait_for(lambda: not any(psutil.pid_exists(each) for each in after), 30)
+        wait_for(lambda: not any(lives(each) for each in after), 30)
 
 
 def test_sigterm_ends_everything_and_a_port_in_use_is_said(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_sigterm_ends_everything_and_a_port_in_use_is_said(tmp_path: Path) -> No
             assert "cannot listen" in str(error)
         server.process.terminate()
         assert server.process.wait(30) == 0
-        assert not any(psutil.pid_exists(each) for each in children)
+        assert not any(lives(each) for each in children)
 
 
 def test_overload_is_refused_and_what_was_accepted_is_answered_in_time(tmp_path: Path) -> None:
