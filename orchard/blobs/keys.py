@@ -21,6 +21,11 @@ def backbones() -> str:
     return f"{SHARED}/backbones"
 
 
+def core_speed() -> str:
+    """How fast a core of this installation is against the cost tables' reference, a number."""
+    return f"{SHARED}/core_speed.json"
+
+
 def dataset(owner: str, dataset: str) -> str:
     """Folder of a data set: segments/ and versions/."""
     return f"{owner}/datasets/{dataset}"

@@ -25,7 +25,7 @@ number of samples; the search has the rest, of small budgets at least a fifth.""
 
 
 def search_seconds(minutes: float, samples: int) -> float:
-    """Wall seconds for features and trials together.
+    """Seconds for features and trials together, on cores of the reference's speed.
 
     Args:
         samples: of all splits.
@@ -64,6 +64,11 @@ def make(
     counts = {name: _trained(summary["labels"][name]) for name in labels}
     samples = _trained(summary["splits"])
     reasons = [f"{samples:,} samples of {len(labels)} classes to train on, {minutes:g} minutes"]
+    if table.core_speed != 1.0:
+        reasons.append(
+            f"a core here has {table.core_speed:g} times the speed that the cost tables assume, and "
+            "the work is cut to that"
+        )
     objective = str(parameters["objective"])
     chosen = task_of(str(parameters["task"]))
     figure = chosen.figure_of(objective)
@@ -72,7 +77,7 @@ def make(
         labels=labels,
         counts=counts,
         samples=samples,
-        seconds=search_seconds(minutes, sum(summary["splits"].values())),
+        seconds=search_seconds(minutes * table.core_speed, sum(summary["splits"].values())),
         minutes=minutes,
         gpus=gpus,
         costs=table,
@@ -97,14 +102,23 @@ def make(
         "figure": figure,
         "seed": SEED,
         "labels": labels,
-        "branches": branches,
+        "branches": [_on_this_machine(branch, table.core_speed) for branch in branches],
         "reasons": reasons,
         "seconds": {
-            "prepare": round(table.spark_start + (decoding + features) / table.cores, 1),
-            "trial": round(trials, 1),
-            "evaluate": round(table.spark_start + 0.25 * (decoding + features) / table.cores, 1),
+            step: round(seconds / table.core_speed, 1)
+            for step, seconds in (
+                ("prepare", table.spark_start + (decoding + features) / table.cores),
+                ("trial", trials),
+                ("evaluate", table.spark_start + 0.25 * (decoding + features) / table.cores),
+            )
         },
     }
+
+
+def _on_this_machine(branch: Mapping[str, Any], core_speed: float) -> dict[str, Any]:
+    """A branch with its times as they are on cores of that speed."""
+    times = ("prepare_seconds", "seconds")
+    return {**branch, **{name: round(branch[name] / core_speed, 2) for name in times}}
 
 
 def _trained(counts: Mapping[str, int]) -> int:

@@ -37,7 +37,7 @@ def make_plan(owner: str, build_id: str) -> dict[str, Any]:
         dataset=dataset,
         version=str(checked["version"]),
         gpus=settings().gpus,
-        costs=Costs(cores=cores(settings())),
+        costs=Costs(cores=cores(settings()), core_speed=read_core_speed(blobs)),
     )
     tracking.build_run(owner, str(build["project"]), build_id, str(build["run_id"]))
     blobs.write_json(keys.plan(owner, build_id), plan)
@@ -53,6 +53,12 @@ def read_cards(blobs: Blobs) -> dict[str, dict[str, Any]]:
             "The store holds no backbones", value=folder, way_out="`make up` puts them there"
         )
     return {str(card["name"]): card for card in cards}
+
+
+def read_core_speed(blobs: Blobs) -> float:
+    """How fast a core is here; 1.0 where nobody has measured it."""
+    key = keys.core_speed()
+    return float(blobs.read_json(key)) if blobs.exists(key) else 1.0
 
 
 def cores(given: Settings) -> int:

@@ -48,15 +48,18 @@ def class_archive(current: Settings, environment: Environment, say: Say) -> None
 
 
 def backbones(current: Settings, environment: Environment, say: Say) -> None:
-    """Put the backbones' feature graphs into the store, where they are missing."""
+    """Put the backbones' feature graphs into the store, where they are missing, and the speed of
+    this machine's cores beside them."""
     blobs = Blobs(current.blobs_root)
     complete = f"{keys.SHARED}/backbones.json"
     if blobs.exists(complete):
         return
     say("Preparing the pretrained backbones, once")
     folder = current.home / "backbones"
+    speed = current.home / "core_speed.json"
     _run_tool(
-        [sys.executable, "-m", "trainers", "backbones", "--folder", str(folder)],
+        [sys.executable, "-m", "trainers", "backbones"]
+        + ["--folder", str(folder), "--core-speed", str(speed)],
         environment,
         current.home / "logs" / "backbones.log",
     )
@@ -64,8 +67,10 @@ def backbones(current: Settings, environment: Environment, say: Say) -> None:
     for path in sorted(folder.glob("*.*")):
         blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
         names.append(path.name)
+    blobs.write(keys.core_speed(), speed.read_bytes())
     blobs.write_json(complete, names)
     shutil.rmtree(folder)
+    speed.unlink()
 
 
 def _run_tool(command: list[str], environment: Environment, log: Path) -> None:

@@ -1,5 +1,5 @@
 """What steps cost on one processor core: fixed reference figures, so that equal data gives equal
-plans on any machine."""
+plans on any machine whose cores are equally fast."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one core unless stated otherwise.
+    """Seconds of one reference core unless stated otherwise.
 
     Attributes:
         cores: cores that work on a step.
+        core_speed: how many times faster than the reference a core is here.
         decode_megapixel: reading a picture, for each million of its pixels.
         spark_start: until a Spark job does its first row.
         trial_start: until a trial has its libraries, and what it takes to export and store.
@@ -25,6 +26,7 @@ class Costs:
     """
 
     cores: int = 2
+    core_speed: float = 1.0
     decode_megapixel: float = 0.018
     spark_start: float = 7.5
     trial_start: float = 5.5

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.backbones import speech_embedding, speech_graph
+from trainers.backbones.core_speed import core_speed
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.graph import write_atomically
 from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
@@ -94,8 +95,16 @@ def _write(path: Path, data: bytes) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`python -m trainers backbones --folder DIR`."""
+    """`python -m trainers backbones --folder DIR [--core-speed FILE]`."""
     parser = argparse.ArgumentParser(prog="trainers backbones", description=main.__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where the files go")
-    write_backbones(parser.parse_args(arguments).folder)
+    parser.add_argument(
+        "--core-speed", type=Path, help="also measure this machine's cores, into this JSON file"
+    )
+    given = parser.parse_args(arguments)
+    write_backbones(given.folder)
+    if given.core_speed is not None:
+        speed = core_speed(min(backbones().values(), key=lambda each: each.parameters))
+        logger.info("A core here has %.2f times the speed of the cost tables' reference", speed)
+        write_atomically(given.core_speed, json.dumps(speed).encode())
     return 0

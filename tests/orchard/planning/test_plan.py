@@ -153,3 +153,18 @@ def test_slower_machines_get_less() -> None:
     assert sum(b["prepare_seconds"] for b in one["branches"]) < sum(
         b["prepare_seconds"] for b in plan(5)["branches"]
     )
+
+
+def test_a_slow_machine_gets_less_work_and_its_own_times() -> None:
+    quick, slow = plan(3), plan(3, costs=Costs(core_speed=0.4))
+    work = [sum(b["work"]["candidates"] for b in each["branches"]) for each in (quick, slow)]
+    assert work[1] < work[0]
+    assert sum(slow["seconds"].values()) <= 180
+    assert "0.4 times the speed" in " ".join(slow["reasons"])
+    assert "times the speed" not in " ".join(quick["reasons"])
+    half, twin = plan(10, costs=Costs(core_speed=0.5)), plan(5)
+    assert [each["work"] for each in half["branches"]] == [
+        each["work"] for each in twin["branches"]
+    ]
+    for here, there in zip(half["branches"], twin["branches"], strict=True):
+        assert here["seconds"] == pytest.approx(2 * there["seconds"], abs=0.01)

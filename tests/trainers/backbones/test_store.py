@@ -37,6 +37,13 @@ def test_the_command_writes_every_backbone_and_leaves_it_be(
     assert "efficientnet-lite0: unchanged" in caplog.text
 
 
+def test_the_command_measures_the_cores(tmp_path: Path) -> None:
+    speed = tmp_path / "core_speed.json"
+    folder = str(tmp_path / "backbones")
+    assert command_line.main(["backbones", "--folder", folder, "--core-speed", str(speed)]) == 0
+    assert 0.2 <= json.loads(speed.read_text()) <= 2.0
+
+
 @pytest.mark.parametrize("arguments", [[], ["paint"]])
 def test_an_unknown_command_is_bad_input(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
