@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from orchard.errors import BadInput
 from orchard.preprocess import Placement, placement
-from orchard.tasks.object_detection.boxes import COLUMNS
+from orchard.tasks.object_detection.boxes import COLUMNS, SCORE
 
 IOU = 0.6
 """Of two boxes of a class that overlap by more, the one with the lower score is dropped."""
@@ -99,6 +99,22 @@ def boxes_found(
     found = np.empty((len(kept), COLUMNS), np.float32)
     found[:, 0], found[:, 1], found[:, 2:] = kinds[kept], scores[chosen[kept]], boxes[kept]
     return found
+
+
+def counted(found: Floats, card: Mapping[str, Any]) -> Floats:
+    """The boxes of an answer (M, 6) that can count, in their order.
+
+    Average precision is that of the whole answer, in which one object may have a box of several
+    classes. Where the objects of a data set never share a place, `thresholds.across` says from which
+    overlap on the lower of two boxes goes, whatever their classes; None leaves all.
+    """
+    across = (card.get("thresholds") or {}).get("across")
+    if across is None or len(found) < 2:
+        return found
+    order = np.argsort(-found[:, SCORE], kind="stable")
+    one_kind = np.zeros(len(found), np.int64)
+    kept = suppressed(found[order, 2:], one_kind, float(across), len(found))
+    return found[np.sort(order[kept])]
 
 
 def suppressed(boxes: Floats, kinds: NDArray[np.int64], iou: float, most: int) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
 """Figures of a detector: every one of them derives from (truth, answers, threshold).
 
 Average precision equals pycocotools'. What holds "at the threshold" counts the found boxes with a
-score of at least the recommended threshold; right means an overlap of 0.5 or more with a truth box
-of the same class. Truth boxes whose class is none of the model's are counted as `outside` and take
+score of at least the recommended threshold that `answers.counted` leaves; right means an overlap of
+0.5 or more with a truth box of the same class. Truth boxes whose class is none of the model's are counted as `outside` and take
 no part; samples without annotation neither.
 """
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from orchard.errors import BadInput
 from orchard.tasks.base import Answers
+from orchard.tasks.object_detection.answers import counted
 from orchard.tasks.object_detection.boxes import Truth, truth_of
 from orchard.tasks.object_detection.errors import KINDS, WRONG_CLASS, Outcome, outcome
 from orchard.tasks.object_detection.precision import (
@@ -68,15 +69,17 @@ def evaluate(answers: Answers, card: Mapping[str, Any]) -> Row:
     found, truths = _checked(answers)
     classes = len(answers.labels)
     matches = [match_class(number, found, truths) for number in range(classes)]
-    best = best_threshold(matches)
+    counting = [counted(answer, card) for answer in found]
+    counts_of = [match_class(number, counting, truths) for number in range(classes)]
+    best = (best_threshold(counts_of) or (0.0, None))[1]
     threshold = (card.get("thresholds") or {}).get("default", best)
     threshold = NEUTRAL_THRESHOLD if threshold is None else float(threshold)
     outcomes = [
         outcome(answer, truth, threshold, classes)
-        for answer, truth in zip(found, truths, strict=True)
+        for answer, truth in zip(counting, truths, strict=True)
     ]
     errors = Counter(mistake.kind for one in outcomes for mistake in one.mistakes)
-    per_class = _per_class(answers.labels, matches, threshold)
+    per_class = _per_class(answers.labels, matches, counts_of, threshold)
     counts = _counts(per_class, answers.labels, outcomes, truths)
     present = {label: row for label, row in per_class.items() if row["support"]}
     worst = min(present, key=lambda label: (present[label]["ap50"], label), default=None)
@@ -90,13 +93,13 @@ def evaluate(answers: Answers, card: Mapping[str, Any]) -> Row:
         "missing_classes": [label for label in answers.labels if label not in present],
         "threshold": threshold,
         "best_threshold": best,
-        **_shares(matches, threshold),
+        **_shares(counts_of, threshold),
         "per_class": per_class,
         "by_size": _by_size(matches, outcomes, truths),
-        "curves": _curves(answers.labels, matches),
+        "curves": _curves(answers.labels, counts_of),
         "confusion": {
             "labels": list(answers.labels),
-            "matrix": _confusion(classes, outcomes, truths, found).tolist(),
+            "matrix": _confusion(classes, outcomes, truths, counting).tolist(),
         },
         "errors": {kind: errors[kind] for kind in KINDS},
         "counts": counts,
@@ -138,12 +141,15 @@ def _shares(matches: Sequence[Matches], threshold: float) -> Row:
 
 
 def _per_class(
-    labels: Sequence[str], matches: Sequence[Matches], threshold: float
+    labels: Sequence[str],
+    matches: Sequence[Matches],
+    counts_of: Sequence[Matches],
+    threshold: float,
 ) -> dict[str, Row]:
     table = {}
-    for label, own in zip(labels, matches, strict=True):
+    for label, whole, own in zip(labels, matches, counts_of, strict=True):
         hits, found, truths = tally([own], np.array([threshold]))
-        average = _average([own], "all")
+        average = _average([whole], "all")
         table[label] = {
             "support": truths,
             "found": int(found[0]),

@@ -15,6 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from orchard.decode import decode_picture
 from orchard.pictures.thumbnails import encoded, shrunk
+from orchard.tasks.object_detection.answers import counted
 from orchard.tasks.object_detection.boxes import SCORE, truth_of
 from orchard.tasks.object_detection.errors import outcome
 
@@ -76,6 +77,7 @@ def _marks(
     if answer is None:
         return _truth_marks(places, names, set(range(len(every))))
     labels, threshold = card["labels"], float(card["thresholds"]["default"])
+    answer = counted(answer, card)
     shown = np.flatnonzero(answer[:, SCORE].astype(np.float64) >= threshold)
     right: set[int] = set()
     unfound: set[int] = set()

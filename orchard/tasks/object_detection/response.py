@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchard.errors import BadInput
-from orchard.tasks.object_detection.answers import LEAST_SCORE, MOST_BOXES
+from orchard.tasks.object_detection.answers import LEAST_SCORE, MOST_BOXES, counted
 
 _SAME_PIXELS = 1
 
@@ -24,13 +24,14 @@ def response(
     least one pixel wide and high.
 
     Args:
-        card: the bundle's card; `labels` and `thresholds.default` are read.
+        card: the bundle's card; `labels` and of `thresholds` `default` and `across` are read.
         request: `threshold` (default: the model's own) is the score that a box must reach.
 
     Raises:
         BadInput: `threshold` is no number from 0 to 1.
     """
     limit = threshold_of(request, float(card["thresholds"]["default"]))
+    answer = counted(answer, card)
     order = np.argsort(-answer[:, 1], kind="stable")
     results = [
         {

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from orchard.errors import BadInput
 from orchard.tasks.base import Answers
-from orchard.tasks.object_detection.answers import IOU, LEAST_SCORE, MOST_BOXES
+from orchard.tasks.object_detection.answers import IOU, LEAST_SCORE, MOST_BOXES, counted
 from orchard.tasks.object_detection.boxes import Booleans, Floats, truth_of
 from orchard.tasks.object_detection.precision import Matches, match_class
 
 OBJECTIVES = {"accuracy": "ap50", "worst_class_recall": "worst_class_ap50"}
 NEUTRAL_THRESHOLD = 0.5
+ACROSS = (None, 0.8, 0.65, 0.5)
+"""From which overlap on only the best box of whatever class counts; the first is: from none."""
 _DIGITS = 6
 
 
@@ -26,15 +28,16 @@ def choose(answers: Answers, objective: str) -> dict[str, Any]:
     the middle is taken, so that both neighbours are equally far. `default` holds for all classes:
     for the objective `accuracy` the F1 over all boxes decides, for `worst_class_recall` the mean of
     the classes' F1. A class without truth or right answer gets the default, and the default is 0.5
-    where nothing is right.
+    where nothing is right. Whether two objects may share a place is decided by the same figure:
+    `across` is the first of `ACROSS` with which it is best.
 
     Args:
         answers: of samples outside of training (out of fold, or validation).
         objective: a key of `OBJECTIVES`.
 
     Returns:
-        {"default": t, "per_class": {label: t}, "iou", "least_score", "most_boxes"}; the last three
-        are those of `answers`, with which the boxes were found.
+        {"default": t, "per_class": {label: t}, "across", "iou", "least_score", "most_boxes"}; the
+        last three are those of `answers`, with which the boxes were found.
     """
     if objective not in OBJECTIVES:
         raise BadInput(
@@ -43,34 +46,39 @@ def choose(answers: Answers, objective: str) -> dict[str, Any]:
     labelled = [place for place, truth in enumerate(answers.truths) if truth is not None]
     truths = [truth_of(answers.truths[place], answers.labels) for place in labelled]
     found = [answers.answers[place] for place in labelled]
-    matches = [match_class(number, found, truths) for number in range(len(answers.labels))]
-    default = best_threshold(matches, alike=objective == "worst_class_recall")
-    if default is None:
-        default = NEUTRAL_THRESHOLD
+    default, highest, across, matches = NEUTRAL_THRESHOLD, -1.0, None, []
+    for tried in ACROSS:
+        counting_boxes = [counted(one, {"thresholds": {"across": tried}}) for one in found]
+        own = [match_class(number, counting_boxes, truths) for number in range(len(answers.labels))]
+        best = best_threshold(own, alike=objective == "worst_class_recall")
+        reached, place = best or (0.0, NEUTRAL_THRESHOLD)
+        if reached > highest + 1e-9:
+            default, highest, across, matches = place, reached, tried, own
     per_class = {}
-    for label, own in zip(answers.labels, matches, strict=True):
-        best = best_threshold([own])
-        per_class[label] = round(default if best is None else best, _DIGITS)
+    for label, one in zip(answers.labels, matches, strict=True):
+        best = best_threshold([one])
+        per_class[label] = round(default if best is None else best[1], _DIGITS)
     return {
         "default": round(default, _DIGITS),
         "per_class": per_class,
+        "across": across,
         "iou": IOU,
         "least_score": LEAST_SCORE,
         "most_boxes": MOST_BOXES,
     }
 
 
-def best_threshold(matches: Sequence[Matches], alike: bool = False) -> float | None:
-    """The threshold of the best F1 over these classes; None where no found box is right.
+def best_threshold(matches: Sequence[Matches], alike: bool = False) -> tuple[float, float] | None:
+    """The best F1 over these classes and its threshold; None where no found box is right.
 
     Args:
         alike: take the mean of the classes' F1, so that each counts the same, and not the F1 of
             all boxes together.
     """
     known = [own for own in matches if own.truths["all"]]
-    counted = [counting(own) for own in matches]
-    values = np.unique(np.concatenate([np.zeros(0), *(scores for scores, _ in counted)]))
-    if not len(values) or not any(right.any() for _, right in counted):
+    every = [counting(own) for own in matches]
+    values = np.unique(np.concatenate([np.zeros(0), *(scores for scores, _ in every)]))
+    if not len(values) or not any(right.any() for _, right in every):
         return None
     if alike:
         each = [f1(*tally([own], values)) for own in known]
@@ -79,7 +87,7 @@ def best_threshold(matches: Sequence[Matches], alike: bool = False) -> float | N
         curve = f1(*tally(matches, values))
     best = int(np.flatnonzero(curve >= curve.max() - 1e-12)[-1])
     below = float(values[best - 1]) if best else 0.0
-    return (below + float(values[best])) / 2
+    return float(curve[best]), (below + float(values[best])) / 2
 
 
 def counting(own: Matches) -> tuple[Floats, Booleans]:

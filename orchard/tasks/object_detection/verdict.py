@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchard.tasks.base import Verdict
+from orchard.tasks.object_detection.answers import counted
 from orchard.tasks.object_detection.boxes import Truth, in_words, truth_of
 from orchard.tasks.object_detection.errors import (
     BADLY_PLACED,
@@ -37,11 +38,12 @@ def verdict(answer: NDArray[np.float32], annotation: Any, card: Mapping[str, Any
     """
     labels = card["labels"]
     truth = truth_of(annotation, labels)
-    found = outcome(answer, truth, float(card["thresholds"]["default"]), len(labels))
+    threshold = float(card["thresholds"]["default"])
+    found = outcome(counted(answer, card), truth, threshold, len(labels))
     real = in_words(labels[index] for index in truth.classes[~truth.crowd])
     if not found.mistakes:
-        counted = enumerate(found.counted.tolist())
-        said = in_words(labels[index] for index, count in counted for _ in range(count))
+        numbers = enumerate(found.counted.tolist())
+        said = in_words(labels[index] for index, number in numbers for _ in range(number))
         return Verdict(True, real, said, 0.0)
     parts = []
     for kind in _ORDER:

@@ -73,6 +73,15 @@ def test_whole_pixels_stay_inside_of_the_picture(
     assert abs(place["left"] - left) <= 1 and abs(place["top"] - top) <= 1
 
 
+def test_of_two_boxes_in_one_place_the_better_counts_where_objects_never_share_one() -> None:
+    answer = np.array([[0, 0.9, 10, 10, 50, 50], [1, 0.8, 11, 10, 50, 50]], np.float32)
+    labels = ["a", "b"]
+    for across, count in ((None, 2), (0.5, 1)):
+        card = {"labels": labels, "thresholds": {"default": 0.5, "across": across}}
+        results = TASK.response(answer, card, {})["results"]
+        assert [each["name"] for each in results] == labels[:count]
+
+
 def everything() -> dict[str, Any]:
     return TASK.response(ANSWER, CARD, TASK.parity_request(CARD))
 

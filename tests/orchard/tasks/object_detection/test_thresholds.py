@@ -18,18 +18,21 @@ from tests.orchard.tasks.object_detection.test_metrics import answers_of, box
 @given(answered())
 def test_no_score_is_a_better_threshold(answers: Answers) -> None:
     chosen = thresholds.choose(answers, "accuracy")
-    best = _figure(answers, chosen["default"], "f1")
+    best = _figure(answers, chosen["default"], chosen["across"])
     for answer in answers.answers:
         for score in answer[:, 1].tolist():
-            assert _figure(answers, score, "f1") <= best + 1e-9
+            for across in thresholds.ACROSS:
+                assert _figure(answers, score, across) <= best + 1e-9
     for label, own in chosen["per_class"].items():
-        at_own = metrics.evaluate(answers, {"thresholds": {"default": own}})["per_class"][label]
+        at_own = metrics.evaluate(answers, {"thresholds": {**chosen, "default": own}})
+        at_own = at_own["per_class"][label]
         at_default = metrics.evaluate(answers, {"thresholds": chosen})["per_class"][label]
         assert (at_own["f1"] or 0) >= (at_default["f1"] or 0) - 1e-9
 
 
-def _figure(answers: Answers, threshold: float, name: str) -> float:
-    found: Any = metrics.evaluate(answers, {"thresholds": {"default": threshold}})[name]
+def _figure(answers: Answers, threshold: float, across: float | None) -> float:
+    card = {"thresholds": {"default": threshold, "across": across}}
+    found: Any = metrics.evaluate(answers, card)["f1"]
     return float(found or 0)
 
 
@@ -42,6 +45,23 @@ def test_it_lies_in_the_middle_between_right_and_wrong() -> None:
     assert chosen["default"] == pytest.approx(0.4)
     assert chosen["per_class"] == {"cup": pytest.approx(0.4), "plate": pytest.approx(0.4)}
     assert (chosen["iou"], chosen["least_score"], chosen["most_boxes"]) == (0.6, 0.01, 100)
+
+
+def test_where_objects_never_share_a_place_one_box_of_whatever_class_counts() -> None:
+    found = [(0, 0.8, 0, 0), (1, 0.7, 1, 0), (0, 0.6, 100, 0), (1, 0.5, 100, 1)]
+    answers = answers_of((CUPS, found))
+    chosen = thresholds.choose(answers, "accuracy")
+    assert chosen["across"] == thresholds.ACROSS[1]
+    assert _figure(answers, chosen["default"], chosen["across"]) == 1.0
+    assert _figure(answers, chosen["default"], None) < 1.0
+
+
+def test_where_objects_share_places_all_their_boxes_count() -> None:
+    both = [box("cup", 0, 0), box("plate", 1, 0)]
+    answers = answers_of((both, [(0, 0.8, 0, 0), (1, 0.7, 1, 0)]))
+    chosen = thresholds.choose(answers, "accuracy")
+    assert chosen["across"] is None
+    assert _figure(answers, chosen["default"], None) == 1.0
 
 
 def test_the_worst_class_can_decide() -> None:
