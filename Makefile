@@ -24,9 +24,14 @@ help: ## Show this help
 	@$(BIN)/pip install -q --require-hashes -r requirements-uv.lock || { $(NOT_FETCHED) }
 	touch $@
 
+# What the servers import when they start is compiled ahead. The rest is large and seldom or partly
+# used: it is compiled where it is imported first.
+COMPILED_LATER = /(kubernetes|kubernetes_asyncio|scipy|sklearn|networkx|databricks|matplotlib|fontTools|libcst|pip|setuptools|onnx|tests?)/
+
 .venv/.installed: .venv/.uv requirements.lock
 	@echo 'Installing the Python packages, once'
-	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock || { $(NOT_FETCHED) }
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock || { $(NOT_FETCHED) }
+	@$(BIN)/python -m compileall -q -j 0 -x '$(COMPILED_LATER)' .venv/lib > .venv/compiled.log 2>&1 || true
 	touch $@
 
 .venv/.test-installed: .venv/.installed requirements-test.lock

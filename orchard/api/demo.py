@@ -20,7 +20,7 @@ _UNSEEN_SEED = 1_000_003
 """Seed of the pictures that belong to no split."""
 
 
-def demo(say: Say, *, count: int = 200, minutes: int = 2) -> dict[str, Any]:
+def demo(say: Say, *, count: int = 120, minutes: int = 2) -> dict[str, Any]:
     """Generate the keyboard example, build a model through the DAG, and ask it about a new picture.
 
     Args:

@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     verb("clean", verbs.clean, "end everything and remove all state: a full reset")
 
     demo = verb("demo", verbs.demo, "build a model from the keyboard example and ask it")
-    demo.add_argument("--count", type=int, default=200, help="pictures a class (200)")
+    demo.add_argument("--count", type=int, default=120, help="pictures a class (120)")
     demo.add_argument("--minutes", type=int, default=2, help="search budget (2)")
 
     importing = verb("import", verbs.import_data, "bring data to a project for its next build")
