@@ -12,7 +12,7 @@ from orchard.errors import OrchardError, TryAgain
 from orchard.names import build_id_of
 
 Say = Callable[[str], None]
-_POLL_SECONDS = 0.5
+_POLL_SECONDS = 1.0
 _WAITING = "awaiting_input"
 _WORDS = {
     "running": "running",
