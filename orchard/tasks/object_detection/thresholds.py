@@ -16,7 +16,7 @@ from orchard.tasks.object_detection.precision import Matches, match_class
 
 OBJECTIVES = {"accuracy": "ap50", "worst_class_recall": "worst_class_ap50"}
 NEUTRAL_THRESHOLD = 0.5
-ACROSS = (None, 0.8, 0.65, 0.5)
+ACROSS = (None, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2)
 """From which overlap on only the best box of whatever class counts; the first is: from none."""
 _DIGITS = 6
 
