@@ -48,6 +48,4 @@ class FineTuneSettings(TrainingSettings):
         if not self.head_learning_rate > 0:
             raise BadInput("head_learning_rate should be above 0", value=self.head_learning_rate)
         if self.optimiser not in ("adamw", "momentum"):
-            raise BadInput(
-                "optimiser should be one of ('adamw', 'momentum')", value=self.optimiser
-            )
+            raise BadInput("optimiser should be one of ('adamw', 'momentum')", value=self.optimiser)

@@ -13,10 +13,14 @@ logger = logging.getLogger(__name__)
 
 
 class StoredCheckpoint:
-    """Carries the checkpoint of a local folder to the store after each epoch, and back."""
+    """Carries the checkpoint of a local folder to the store after each epoch, and back.
+
+    Attributes:
+        path: of the local file.
+    """
 
     def __init__(self, blobs: Blobs, key: str, folder: Path) -> None:
-        self._blobs, self._key, self._path = blobs, key, folder / CHECKPOINT
+        self._blobs, self._key, self.path = blobs, key, folder / CHECKPOINT
         self._stored = 0.0
 
     def fetch(self) -> None:
@@ -25,12 +29,12 @@ class StoredCheckpoint:
             payload = self._blobs.read(self._key)
         except NotFound:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_bytes(payload)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes(payload)
         logger.info("an earlier try left a checkpoint; training goes on from it")
 
     def store(self) -> None:
         """Store the newest checkpoint where it is not yet stored."""
-        if self._path.is_file() and self._path.stat().st_mtime_ns != self._stored:
-            self._stored = self._path.stat().st_mtime_ns
-            self._blobs.write(self._key, self._path.read_bytes())
+        if self.path.is_file() and self.path.stat().st_mtime_ns != self._stored:
+            self._stored = self.path.stat().st_mtime_ns
+            self._blobs.write(self._key, self.path.read_bytes())
