@@ -34,7 +34,9 @@ Array = NDArray[np.float32]
 AUGMENTATION = Augmentation()
 LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 0.05
-BATCH = 16
+BATCHES = (8, 32)
+STEPS = 12
+"""Steps an epoch that a batch's size is chosen for, within `BATCHES`."""
 PATIENCE_SHARE = 0.4
 """Of the epochs: without a better one for so long, a member's training ends."""
 
@@ -136,7 +138,7 @@ def train(
     for number in [fold for fold in range(problem.fold_count) if (problem.folds == fold).any()]:
         held_out = np.flatnonzero(problem.folds == number)
         others = np.flatnonzero(problem.folds != number)
-        settings = _settings(work, problem, objective, seed + 1000 * number)
+        settings = _settings(work, problem, objective, seed + 1000 * number, len(others))
         stored = StoredCheckpoint(
             blobs, f"{checkpoint_key}/member-{number}.npz", folder / f"member-{number}"
         )
@@ -203,6 +205,7 @@ def _member(
     parameters = {
         "member": number,
         "epochs": settings.epochs,
+        "batch_size": settings.batch_size,
         "learning_rate": settings.learning_rate,
         "weight_decay": settings.weight_decay,
         "label_smoothing": settings.label_smoothing,
@@ -239,7 +242,7 @@ def _train_member(
 
 
 def _settings(
-    work: Mapping[str, Any], problem: Problem, objective: str, seed: int
+    work: Mapping[str, Any], problem: Problem, objective: str, seed: int, trained_on: int
 ) -> TrainingSettings:
     epochs = int(work["scratch_epochs"])
     weights = None
@@ -248,7 +251,7 @@ def _settings(
         weights = tuple(float(each) for each in counts.mean() / counts)
     return TrainingSettings(
         epochs=epochs,
-        batch_size=BATCH,
+        batch_size=min(BATCHES[1], max(BATCHES[0], trained_on // STEPS)),
         learning_rate=LEARNING_RATE,
         weight_decay=WEIGHT_DECAY,
         label_smoothing=0.1,
