@@ -184,7 +184,7 @@ def spark_run(blobs: Blobs, build_id: str) -> tuple[float, int]:
     if code:
         sys.exit(f"prepare ended with {code}")
     facts = blobs.read_json(keys.result(OWNER, build_id, "prepare"))["facts"]
-    return float(facts["pictures_per_second"]), peak
+    return float(facts["samples_per_second"]), peak
 
 
 def main() -> None:

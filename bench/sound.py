@@ -28,19 +28,25 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 from examples import machine
+from orchard.blobs import Blobs
+from orchard.classification import thresholds
 from orchard.planning import make
 from orchard.steps.select import Contender, choose, contender
 from orchard.tasks import task
-from trainers.backbones import backbones, get_backbone, speech_embedding
+from orchard.tasks.sound_classification import scratch as scratch_plan
+from trainers.backbones import backbones, get_backbone, log_mel, speech_embedding
+from trainers.backbones.architecture import parameters
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.speech_graph import feature_graph as speech_feature_graph
 from trainers.backbones.store import backbone_facts
 from trainers.classification.branch import Found, search
 from trainers.classification.heads import Problem
-from trainers.engine import set_threads
+from trainers.classification.population import measure_of
+from trainers.engine import paddle, set_threads
 from trainers.features import Features
 from trainers.head_weights import HeadWeights
-from trainers.sound_classification import trial
+from trainers.sound_classification import scratch, trial
+from trainers.sound_classification.network import ScratchNetwork, blocks
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +109,7 @@ def plan_of(given: SoundSet, minutes: float) -> dict[str, Any]:
     }
     cards = {name: backbone_facts(entry, b"") for name, entry in backbones().items()}
     cards[speech_embedding.NAME] = speech_embedding.facts(b"")
+    cards[log_mel.NAME] = log_mel.facts(b"")
     return make(
         summary,
         {"task": TASK.name, "minutes": minutes, "objective": "accuracy"},
@@ -124,8 +131,9 @@ def features(given: SoundSet, branch: Mapping[str, Any], cache: Path) -> NDArray
 
 
 def _compute(given: SoundSet, branch: Mapping[str, Any], views: Sequence[str], path: Path) -> None:
-    speech = branch["backbone"] == speech_embedding.NAME
-    graph = speech_feature_graph() if speech else feature_graph(get_backbone(branch["backbone"]))
+    made = {speech_embedding.NAME: speech_feature_graph, log_mel.NAME: log_mel.feature_graph}
+    name = branch["backbone"]
+    graph = made[name]() if name in made else feature_graph(get_backbone(name))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
@@ -151,15 +159,67 @@ def answers(head: HeadWeights, values: NDArray[np.float16]) -> NDArray[np.float3
     return result
 
 
-def search_branch(
+def trained(
     branch: Mapping[str, Any],
     vectors: NDArray[np.float16],
-    rows: NDArray[np.int64],
+    train: NDArray[np.int64],
+    test: NDArray[np.int64],
     problem: Problem,
     seed: int,
-) -> Found:
-    """The search of a branch on some rows of the features."""
-    part = Features(vectors[:, rows], tuple(branch["views"]), np.arange(len(rows)), {})
+) -> tuple[NDArray[np.float32], Contender]:
+    """The branch trained on some rows of the features: its (n, K) logits of the others, and how it
+    stands before the step `select`."""
+    part = Features(vectors[:, train], tuple(branch["views"]), np.arange(len(train)), {})
+    windows = int(branch["windows"])
+    if branch["mode"] == scratch_plan.MODE:
+        return _from_scratch(branch, part, vectors[0, test], problem, seed)
+    found = search_branch(branch, part, problem, seed)
+    values = vectors[0, test].astype(np.float32).reshape(len(test), windows, -1).mean(axis=1)
+    return answers(found.head, values.astype(np.float16)), contender_of(
+        branch, dict(found.measure.figures), len(found.rows)
+    )
+
+
+def _from_scratch(
+    branch: Mapping[str, Any],
+    part: Features,
+    asked: NDArray[np.float16],
+    problem: Problem,
+    seed: int,
+) -> tuple[NDArray[np.float32], Contender]:
+    windows = int(branch["windows"])
+    with tempfile.TemporaryDirectory() as folder:
+        result = scratch.train(
+            part,
+            windows,
+            problem,
+            branch["work"],
+            Blobs(f"file://{folder}/store"),
+            checkpoint_key="checkpoint",
+            objective="accuracy",
+            seed=seed,
+            folder=Path(folder),
+            safety_seconds=float("inf"),
+        )
+    whole = Features(asked[None], ("plain",), np.arange(len(asked)), {})
+    rows = np.arange(len(asked))
+    examples = scratch.Spectrograms(whole, windows, rows, np.zeros(len(rows), np.int64))
+    network = ScratchNetwork(problem.classes, 0.0)
+    network.eval()
+    logits = np.zeros((len(asked), problem.classes), np.float32)
+    for arrays in result.arrays:
+        network.load_arrays(arrays)
+        for start in range(0, len(rows), BATCH):
+            (inputs,) = examples.batch(rows[start : start + BATCH], None)
+            logits[start : start + BATCH] += network(paddle.to_tensor(inputs)).numpy()
+    truth = problem.truth[result.rows]
+    temperature = thresholds.temperature(result.logits, truth)
+    figures = measure_of(result.logits / np.float32(temperature), truth, "accuracy").figures
+    return logits, contender_of(branch, dict(figures), len(truth))
+
+
+def search_branch(branch: Mapping[str, Any], part: Features, problem: Problem, seed: int) -> Found:
+    """The search of a branch of heads."""
     with tempfile.TemporaryDirectory() as folder:
         return search(
             trial.averaged(part, int(branch["windows"]), Path(folder)),
@@ -173,17 +233,19 @@ def search_branch(
         )
 
 
-def contender_of(branch: Mapping[str, Any], found: Found) -> Contender:
-    """A searched branch as the step `select` sees it."""
-    speech = branch["backbone"] == speech_embedding.NAME
+def contender_of(
+    branch: Mapping[str, Any], validation: Mapping[str, float], samples: int
+) -> Contender:
+    """A trained branch as the step `select` sees it."""
+    sizes = {name: entry.parameters for name, entry in backbones().items()}
+    sizes[speech_embedding.NAME] = speech_embedding.facts(b"")["parameters"]
+    sizes[log_mel.NAME] = int(branch["work"].get("members", 1)) * parameters(blocks())
     facts = {
         "branch": branch["key"],
         "bundle": branch["key"],
-        "parameters": speech_embedding.facts(b"")["parameters"]
-        if speech
-        else get_backbone(branch["backbone"]).parameters,
-        "validation": found.measure.figures,
-        "support": len(found.rows),
+        "parameters": sizes[branch["backbone"]],
+        "validation": validation,
+        "support": samples,
     }
     return contender(TASK, branch, facts, "accuracy")
 
@@ -231,12 +293,9 @@ def measure(
         tried, tests = [], {}
         for branch in plan["branches"]:
             own = vectors[branch["key"]]
-            found = search_branch(branch, own, train, problem, plan["seed"])
-            windows = int(branch["windows"])
-            values = own[0, test].astype(np.float32).reshape(len(test), windows, -1).mean(axis=1)
-            said = answers(found.head, values.astype(np.float16)).argmax(1)
-            tests[branch["key"]] = float((said == given.truth[test]).mean())
-            tried.append(contender_of(branch, found))
+            logits, stands = trained(branch, own, train, test, problem, plan["seed"])
+            tests[branch["key"]] = float((logits.argmax(1) == given.truth[test]).mean())
+            tried.append(stands)
         winner, _ = choose(tried)
         row = {
             "kind": kind,

@@ -27,18 +27,18 @@ from spark_jobs.session import cores, session_of
 
 logger = logging.getLogger(__name__)
 
-_MOST_PICTURES_A_TASK = 256
+_MOST_SAMPLES_A_TASK = 256
 _NOTHING = {
-    "pictures": 0,
+    "samples": 0,
     "computed": 0,
     "cached": 0,
     "failed": 0,
     "rows": 0,
-    "pictures_per_second": 0.0,
+    "samples_per_second": 0.0,
     "compute_seconds": 0.0,
 }
 _USED_SPLITS = ("train", "validation")
-"""The test split is evaluated from pixels."""
+"""The test split is evaluated from the samples themselves."""
 
 
 def body(step: Step) -> dict[str, Any]:
@@ -67,12 +67,12 @@ def _prepare(
         "sample_id", "segment", "offset", "length"
     )
     splits = step.blobs.read_json(f"{version}/summary.json")["splits"]
-    pictures = sum(splits.get(split, 0) for split in _USED_SPLITS)
+    samples = sum(splits.get(split, 0) for split in _USED_SPLITS)
     missing = _missing(step, session, used, recipes)
-    total = pictures if missing is None else missing.count()
+    total = samples if missing is None else missing.count()
     logger.info(
         "%s %ss: %s to compute, %s are there already",
-        *(f"{pictures:,}", task.sample_word, f"{total:,}", f"{pictures - total:,}"),
+        *(f"{samples:,}", task.sample_word, f"{total:,}", f"{samples - total:,}"),
     )
     started = time.monotonic()
     if missing is None:
@@ -81,15 +81,15 @@ def _prepare(
     seconds = time.monotonic() - started
     rate = total / seconds if total else 0.0
     return {
-        "pictures": pictures,
+        "samples": samples,
         "computed": total,
-        "cached": pictures - total,
+        "cached": samples - total,
         "failed": failed,
         "rows": computed,
-        "pictures_per_second": round(rate, 2),
+        "samples_per_second": round(rate, 2),
         "compute_seconds": round(seconds, 2),
-        "summary": f"{pictures:,} {task.sample_word}s have {len(recipes)} kinds of features: "
-        f"{total:,} computed, {pictures - total:,} were there, {failed:,} failed; "
+        "summary": f"{samples:,} {task.sample_word}s have {len(recipes)} kinds of features: "
+        f"{total:,} computed, {samples - total:,} were there, {failed:,} failed; "
         f"{rate:,.1f} a second",
     }
 
@@ -146,7 +146,7 @@ def _extract(
     if total == 0:
         return 0, 0
     extraction = features.Extraction(task, step.blobs, step.owner, tuple(recipes))
-    tasks = task_count(total, cores(session), _MOST_PICTURES_A_TASK)
+    tasks = task_count(total, cores(session), _MOST_SAMPLES_A_TASK)
     with counted(session, f"{task.sample_word}s prepared", total) as count:
 
         def extracted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

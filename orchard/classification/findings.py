@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchard.tasks.base import Finding
+from orchard.tasks.weaknesses import mixed_up, weak_classes
 from orchard.tasks.wording import counted, names, percent, sentence
 
 FEW_TEST_SAMPLES = 10
@@ -67,46 +68,28 @@ def _strong(metrics: Mapping[str, Any]) -> list[Finding]:
 
 
 def _weak(metrics: Mapping[str, Any], word: str) -> list[Finding]:
-    rows = metrics["per_class"]
-    weak = sorted(
-        (label for label, row in rows.items() if row["support"] and row["recall"] < WEAK_RECALL),
-        key=lambda label: (rows[label]["recall"], label),
+    return weak_classes(
+        metrics["per_class"],
+        WEAK_RECALL,
+        MOST_MIXED,
+        lambda label, row: (
+            f"“{label}” is found in only {row['hits']} of its "
+            f"{counted(row['support'], f'test {word}')}."
+        ),
     )
-    found = [
-        Finding(
-            "problem",
-            f"“{label}” is found in only {rows[label]['hits']} of its "
-            f"{counted(rows[label]['support'], f'test {word}')}.",
-        )
-        for label in weak[:MOST_MIXED]
-    ]
-    if len(weak) > MOST_MIXED:
-        found.append(Finding("problem", f"Also weak: {names(weak[MOST_MIXED:])}."))
-    return found
 
 
 def _mixed_up(metrics: Mapping[str, Any], word: str) -> list[Finding]:
-    labels, matrix = metrics["confusion"]["labels"], metrics["confusion"]["matrix"]
-    pairs = [
-        (matrix[row][column], sum(matrix[row]), labels[row], labels[column])
-        for row in range(len(labels))
-        for column in range(len(labels))
-        if row != column and matrix[row][column]
-    ]
-    pairs.sort(key=lambda pair: (-pair[0], -pair[0] / pair[1], pair[2], pair[3]))
-    found = []
-    for wrong, support, truth, answer in pairs[:MOST_MIXED]:
-        if wrong < LEAST_MIXED:
-            continue
-        found.append(
-            Finding(
-                "advice",
-                f"The model mixes up “{truth}” with “{answer}”: {wrong} of {support} {word}s of "
-                f"“{truth}” were answered “{answer}”. Look at them below: where the label is right, "
-                f"add {word}s of both classes that show what tells them apart.",
-            )
+    return [
+        Finding(
+            "advice",
+            f"The model mixes up “{pair.truth}” with “{pair.answer}”: {pair.wrong} of "
+            f"{pair.support} {word}s of “{pair.truth}” were answered “{pair.answer}”. Look at them "
+            f"below: where the label is right, add {word}s of both classes that show what tells "
+            "them apart.",
         )
-    return found
+        for pair in mixed_up(metrics["confusion"], MOST_MIXED, LEAST_MIXED)
+    ]
 
 
 def _confidence(metrics: Mapping[str, Any]) -> list[Finding]:

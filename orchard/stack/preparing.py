@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -48,12 +49,15 @@ def class_archive(current: Settings, environment: Environment, say: Say) -> None
 
 
 def backbones(current: Settings, environment: Environment, say: Say) -> None:
-    """Put the backbones' feature graphs into the store, where they are missing, and the speed of
-    this machine's cores beside them."""
+    """Put the backbones' feature graphs into the store, where they are missing or were made by
+    other code, and once the speed of this machine's cores beside them."""
     blobs = Blobs(current.blobs_root)
     complete = f"{keys.SHARED}/backbones.json"
+    code = _code_of(REPOSITORY / "trainers" / "backbones")
     if blobs.exists(complete):
-        return
+        made = blobs.read_json(complete)
+        if isinstance(made, dict) and made["code"] == code:
+            return
     say("Preparing the pretrained backbones, once")
     folder = current.home / "backbones"
     speed = current.home / "core_speed.json"
@@ -67,10 +71,19 @@ def backbones(current: Settings, environment: Environment, say: Say) -> None:
     for path in sorted(folder.glob("*.*")):
         blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
         names.append(path.name)
-    blobs.write(keys.core_speed(), speed.read_bytes())
-    blobs.write_json(complete, names)
+    if not blobs.exists(keys.core_speed()):
+        blobs.write(keys.core_speed(), speed.read_bytes())
+    blobs.write_json(complete, {"code": code, "files": names})
     shutil.rmtree(folder)
     speed.unlink()
+
+
+def _code_of(folder: Path) -> str:
+    """sha256 over the modules of a package."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _run_tool(command: list[str], environment: Environment, log: Path) -> None:

@@ -22,6 +22,7 @@ class Costs:
         head_epoch: one epoch of one head on 1000 samples and 10 classes, all folds.
         head_overhead: what an epoch costs whatever the number of samples, in thousands of samples.
         fine_tune_megapixel: an epoch of the last blocks, for each million pixels of input.
+        scratch_second: an epoch of a small network from scratch, for each second of its window.
         gpu_speed: how many times faster a GPU fine-tunes.
     """
 
@@ -34,6 +35,7 @@ class Costs:
     head_epoch: float = 0.0035
     head_overhead: float = 0.6
     fine_tune_megapixel: float = 0.5
+    scratch_second: float = 0.0035
     gpu_speed: float = 20.0
 
     def prepare_sample(self, pixels: float, card: Mapping[str, Any], views: int) -> float:
@@ -46,6 +48,15 @@ class Costs:
         models = max(1, folds) / 5
         size = samples / 1000 + self.head_overhead
         return epochs * self.head_epoch * models * size * max(0.3, classes / 10)
+
+    def scratch(self, samples: int, seconds: float, epochs: int, members: int) -> float:
+        """Seconds of a core to train members from scratch on windows of so many seconds.
+
+        Args:
+            members: each trains on what the others hold out; one alone on four fifths, too.
+        """
+        share = 1 - 1 / max(members, 5)
+        return members * samples * share * epochs * seconds * self.scratch_second
 
     def fine_tune(self, samples: int, size: int, epochs: int, views: int, gpus: int) -> float:
         """Seconds to fine-tune the last blocks on one core, or on a GPU where there is one.

@@ -45,7 +45,7 @@ class Planned:
 
     Attributes:
         folds: 0: the validation split, or one fifth of training, validates; else cross-validation.
-        branches: one a trial: key, title, backbone, mode ("frozen", "fine_tuned"), views,
+        branches: one a trial: key, title, backbone, mode ("frozen", "fine_tuned", …), views,
             preprocessing (operations), feature_key, work (fixed work), gpus, prepare_seconds of a
             core, seconds of a trial; further keys are the task's own.
         decode_seconds: of a core, to read one sample.

@@ -94,7 +94,7 @@ def test_exactly_what_is_missing_is_computed() -> None:
     store_backbones(of.blobs)
     write_plan(of, version, {"mean-32-squash": ["plain"], "most-64-crop": ["plain", "mirror"]})
     facts = prepare.body(of)
-    assert (facts["pictures"], facts["computed"], facts["cached"]) == (24, 24, 0)
+    assert (facts["samples"], facts["computed"], facts["cached"]) == (24, 24, 0)
     rows = rows_of(of.blobs, "mean-32-squash")
     assert len(rows) == len({row["sample_id"] for row in rows}) == 24
     pairs = {(row["sample_id"], row["view"]) for row in rows_of(of.blobs, "most-64-crop")}
@@ -107,14 +107,14 @@ def test_exactly_what_is_missing_is_computed() -> None:
     write_plan(of2, next_version, {"mean-32-squash": ["plain"]})
     more = prepare.body(of2)
     assert more["cached"] == 24
-    assert 0 < more["computed"] == more["pictures"] - 24 <= 10
+    assert 0 < more["computed"] == more["samples"] - 24 <= 10
 
     write_plan(of2, next_version, {"mean-32-squash": ["plain", "mirror"]})
     mirrored = prepare.body(of2)
     assert mirrored["cached"] == 0
     found = rows_of(of2.blobs, "mean-32-squash")
     views = {(row["sample_id"], row["view"]) for row in found}
-    assert len(views) == 2 * mirrored["pictures"]
+    assert len(views) == 2 * mirrored["samples"]
 
 
 def test_features_are_those_of_the_graph() -> None:
@@ -144,7 +144,7 @@ def test_a_picture_that_fails_is_a_row_with_its_reason() -> None:
     segment.write_bytes(bytes(content))
     facts = prepare.body(of)
     assert facts["failed"] == 1
-    assert facts["computed"] == facts["pictures"]
+    assert facts["computed"] == facts["samples"]
     failed = [r for r in rows_of(of.blobs, "mean-32-squash") if r["features"] is None]
     assert [(r["sample_id"], r["view"]) for r in failed] == [
         (row["sample_id"], "mirror"),

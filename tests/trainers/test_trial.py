@@ -21,6 +21,7 @@ from orchard.settings import settings
 from tests.trainers import store
 from trainers import trial
 from trainers.samples import read_samples
+from trainers.training import Trainer
 
 WORK = {
     "candidates": 8,
@@ -146,9 +147,7 @@ def test_a_fine_tuned_branch_goes_on_from_its_checkpoint(
     assert not blobs.exists(f"{BASE}/checkpoint/state.npz")
     bundles.read(_local(blobs, stores / "undisturbed"), facts["bundle"])
 
-    from trainers.fine_tune import train
-
-    original, calls = train._Trainer._epoch, []
+    original, calls = Trainer._epoch, []
 
     def killed(self: Any, state: Any) -> None:
         calls.append(state.epoch)
@@ -156,12 +155,11 @@ def test_a_fine_tuned_branch_goes_on_from_its_checkpoint(
             raise KeyboardInterrupt
         original(self, state)
 
-    store_one_late = trial.importlib.import_module("trainers.image_classification.fine_tuned")
-    monkeypatch.setattr(train._Trainer, "_epoch", killed)
+    monkeypatch.setattr(Trainer, "_epoch", killed)
     with pytest.raises(KeyboardInterrupt):
         trial.body(step("tuned"))
-    monkeypatch.setattr(train._Trainer, "_epoch", original)
-    assert store_one_late.CHECKPOINT == "checkpoint.npz"
+    monkeypatch.setattr(Trainer, "_epoch", original)
+    assert blobs.exists(f"{BASE}/checkpoint/state.npz")
     again = trial.body(step("tuned", attempt=2))
     assert again["bundle"] == facts["bundle"]
 

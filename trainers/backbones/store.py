@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from trainers.backbones import speech_embedding, speech_graph
+from trainers.backbones import log_mel, speech_embedding, speech_graph
 from trainers.backbones.core_speed import core_speed
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.graph import write_atomically
@@ -85,6 +85,8 @@ def _graphs() -> Iterator[tuple[bytes, dict[str, Any]]]:
         yield graph, maps_facts(maps, graph)
     graph = speech_graph.feature_graph()
     yield graph, speech_embedding.facts(graph)
+    graph = log_mel.feature_graph()
+    yield graph, log_mel.facts(graph)
 
 
 def _write(path: Path, data: bytes) -> bool:

@@ -144,4 +144,9 @@ def measure_of(logits: Array, truth: NDArray[np.int64], objective: str) -> Measu
         wanted = 0.5 * (figures["worst_class_recall"] + figures["macro_recall"])
     else:
         wanted = figures["accuracy"]
-    return Measure(wanted - LOG_LOSS_SHARE * min(log_loss, 5.0), figures)
+    return Measure(scored(wanted, log_loss), figures)
+
+
+def scored(wanted: float, log_loss: float) -> float:
+    """What a search maximises: the figure that is wanted, a little less for an unsure head."""
+    return wanted - LOG_LOSS_SHARE * min(log_loss, 5.0)

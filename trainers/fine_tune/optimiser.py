@@ -1,8 +1,7 @@
-"""The optimiser of a fine-tuning and the course of its learning rate."""
+"""The optimiser of a fine-tuning."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from trainers.engine import paddle
@@ -30,12 +29,3 @@ def build_optimiser(model: TailModel, settings: FineTuneSettings) -> Any:
     return paddle.optimizer.AdamW(
         settings.learning_rate, parameters=groups, weight_decay=settings.weight_decay
     )
-
-
-def rate_factor(step: int, steps: int, warm_up: float) -> float:
-    """Factor of the highest rate at `step` of `steps`: a linear rise over the `warm_up` part, then
-    a cosine that would reach zero at `steps`."""
-    rise = warm_up * steps
-    if step < rise:
-        return (step + 1) / (rise + 1)
-    return 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1.0, steps - rise)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,16 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchard.blobs import Blobs, SegmentReader
-from orchard.errors import NotFound
 from trainers.backbones import Backbone
 from trainers.classification.heads import Problem
 from trainers.fine_tune import FineTuned, FineTuneSettings, fine_tune
 from trainers.head_weights import HeadWeights
 from trainers.samples import Samples
-
-logger = logging.getLogger(__name__)
-
-CHECKPOINT = "checkpoint.npz"
+from trainers.training import StoredCheckpoint
 
 
 class StoredPictures:
@@ -49,30 +44,6 @@ class StoredPictures:
         row = int(self._rows[index])
         payload = self._reader.read(*self._samples.locations[row])
         return self._prepare(payload), int(self._truth[row])
-
-
-class StoredCheckpoint:
-    """Carries the checkpoint of a local folder to the store after each epoch, and back."""
-
-    def __init__(self, blobs: Blobs, key: str, folder: Path) -> None:
-        self._blobs, self._key, self._path = blobs, key, folder / CHECKPOINT
-        self._stored = 0.0
-
-    def fetch(self) -> None:
-        """Put the stored checkpoint, if any, where training looks for it."""
-        try:
-            payload = self._blobs.read(self._key)
-        except NotFound:
-            return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_bytes(payload)
-        logger.info("an earlier try left a checkpoint; training goes on from it")
-
-    def store(self) -> None:
-        """Store the newest checkpoint where it is not yet stored."""
-        if self._path.is_file() and self._path.stat().st_mtime_ns != self._stored:
-            self._stored = self._path.stat().st_mtime_ns
-            self._blobs.write(self._key, self._path.read_bytes())
 
 
 def first_trained_block(backbone: Backbone, unfrozen: int) -> str:

@@ -37,7 +37,7 @@ max(E − M, −`range`)·2/`range` + 1, between −1 and 1. Computed in doubles
 
 from __future__ import annotations
 
-from orchard.preprocess.sound.mel import log_mel, mel_picture
+from orchard.preprocess.sound.mel import hann, log_mel, mel_picture, mel_weights
 from orchard.preprocess.sound.operations import (
     FILLS,
     Operation,
@@ -53,9 +53,11 @@ __all__ = [
     "FILLS",
     "Operation",
     "apply",
+    "hann",
     "log_mel",
     "mel_operation",
     "mel_picture",
+    "mel_weights",
     "rate_of",
     "spans",
     "standard",

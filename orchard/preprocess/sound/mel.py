@@ -32,19 +32,21 @@ def log_mel(operation: Operation, window: NDArray[np.floating], rate: int) -> Do
     padded[size : size + len(window)] = window
     views = np.lib.stride_tricks.sliding_window_view(padded, size)
     chosen = views[size + first : size + first + (frames - 1) * hop + 1 : hop]  # (frames, size)
-    power = np.abs(np.fft.rfft(chosen * _hann(size), axis=1)) ** 2
-    bands = _bands(size, rate, int(operation["bands"]), operation["low"], operation["high"])
+    power = np.abs(np.fft.rfft(chosen * hann(size), axis=1)) ** 2
+    bands = mel_weights(size, rate, int(operation["bands"]), operation["low"], operation["high"])
     return np.asarray(10 * np.log10(np.maximum(_SMALLEST, bands @ power.T)))
 
 
 @lru_cache(maxsize=8)
-def _hann(size: int) -> Doubles:
+def hann(size: int) -> Doubles:
+    """(size,) periodic window."""
     return np.asarray(0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size))
 
 
 @lru_cache(maxsize=8)
-def _bands(size: int, rate: int, count: int, low: float, high: float) -> Doubles:
-    """(count, size/2 + 1) weights of each band; every band's sum is 1."""
+def mel_weights(size: int, rate: int, count: int, low: float, high: float) -> Doubles:
+    """(count, size / 2 + 1) weights of each band on the bins of a transform of `size` samples;
+    every band's sum is 1."""
     ends = 2595 * np.log10(1 + np.array([low, high]) / 700)
     corners = 700 * (10 ** (np.linspace(ends[0], ends[1], count + 2) / 2595) - 1)
     bins = np.arange(size // 2 + 1) * rate / size

@@ -14,6 +14,7 @@ from orchard.tasks.object_detection.errors import (
     MISSED,
     WRONG_CLASS,
 )
+from orchard.tasks.weaknesses import mixed_up, weak_classes
 from orchard.tasks.wording import counted, names, percent, sentence
 
 USELESS_AP50 = 0.1
@@ -145,22 +146,15 @@ def _strong(metrics: Mapping[str, Any]) -> list[Finding]:
 
 
 def _weak(metrics: Mapping[str, Any]) -> list[Finding]:
-    rows = metrics["per_class"]
-    weak = sorted(
-        (label for label, row in rows.items() if row["support"] and row["recall"] < WEAK_RECALL),
-        key=lambda label: (rows[label]["recall"], label),
+    return weak_classes(
+        metrics["per_class"],
+        WEAK_RECALL,
+        MOST_NAMED,
+        lambda label, row: (
+            f"Of “{label}” only {row['hits']} of {counted(row['support'], 'object')} are found. "
+            "Add pictures of it."
+        ),
     )
-    found = [
-        Finding(
-            "problem",
-            f"Of “{label}” only {rows[label]['hits']} of "
-            f"{counted(rows[label]['support'], 'object')} are found. Add pictures of it.",
-        )
-        for label in weak[:MOST_NAMED]
-    ]
-    if len(weak) > MOST_NAMED:
-        found.append(Finding("problem", f"Also weak: {names(weak[MOST_NAMED:])}."))
-    return found
 
 
 def _dominant_error(metrics: Mapping[str, Any]) -> list[Finding]:
@@ -179,22 +173,13 @@ def _dominant_error(metrics: Mapping[str, Any]) -> list[Finding]:
 
 
 def _mixed_up(metrics: Mapping[str, Any]) -> list[Finding]:
-    labels, matrix = metrics["confusion"]["labels"], metrics["confusion"]["matrix"]
-    pairs = [
-        (matrix[row][column], sum(matrix[row]), labels[row], labels[column])
-        for row in range(len(labels))
-        for column in range(len(labels))
-        if row != column
-        and matrix[row][column] >= max(LEAST_MIXED, LEAST_MIXED_SHARE * sum(matrix[row]))
-    ]
-    pairs.sort(key=lambda pair: (-pair[0], -pair[0] / pair[1], pair[2], pair[3]))
     return [
         Finding(
             "advice",
-            f"The model mixes up “{truth}” with “{answer}”: {wrong} of {support} objects of "
-            f"“{truth}” were called “{answer}”.",
+            f"The model mixes up “{pair.truth}” with “{pair.answer}”: {pair.wrong} of "
+            f"{pair.support} objects of “{pair.truth}” were called “{pair.answer}”.",
         )
-        for wrong, support, truth, answer in pairs[:MOST_NAMED]
+        for pair in mixed_up(metrics["confusion"], MOST_NAMED, LEAST_MIXED, LEAST_MIXED_SHARE)
     ]
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from orchard.classification import planning
 from orchard.decode.sound import SOUND_RATE
-from orchard.preprocess import PREPROCESSING_VERSION
+from orchard.preprocess import feature_key
 from orchard.preprocess.sound import mel_operation, standard
 from orchard.tasks.base import Ask, Planned
+from orchard.tasks.sound_classification import scratch
 
 SPEECH = "speech-embedding"
 LITE0, LITE1, LITE2 = (f"efficientnet-lite{number}" for number in range(3))
@@ -50,6 +51,8 @@ DECODE_SECOND = 0.004
 def plan(ask: Ask) -> Planned:
     """The dearest set of branches whose features fit into the time; the cheapest one at least.
 
+    A network from scratch joins where they leave it time.
+
     Raises:
         BadInput: there are fewer than two classes.
     """
@@ -76,6 +79,7 @@ def plan(ask: Ask) -> Planned:
     )
     work = planning.work(ask, parts, len(chosen))
     branches = [_branch(ask, name, each, seconds, count, work, parts) for name, each in chosen]
+    branches += scratch.branches(ask, parts, seconds, count, decoding, branches)
     return Planned(parts, branches, decoding)
 
 
@@ -122,7 +126,7 @@ def _branch(
         "pixels": round(seconds * SOUND_RATE) if name == SPEECH else BANDS * COLUMNS,
         "preprocessing": operations(name, seconds, count),
         "answer_preprocessing": operations(name, seconds, 0),
-        "feature_key": f"{name}-{words}-p{PREPROCESSING_VERSION}-{card['sha256'][:8]}",
+        "feature_key": feature_key(name, words, card["sha256"]),
         "work": dict(work),
         "gpus": 0,
         "prepare_seconds": round(ask.samples * _prepare(ask, name, views, seconds, count), 2),

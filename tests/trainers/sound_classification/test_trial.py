@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,23 @@ from orchard.preprocess.sound import mel_operation, standard
 from orchard.tasks import task
 from tests.orchard.odd_sounds import encoded
 from tests.trainers import store
-from trainers.backbones import get_backbone, speech_embedding
+from trainers.backbones import get_backbone, log_mel, speech_embedding
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.speech_graph import feature_graph as speech_feature_graph
 from trainers.features import Features, read_features
 from trainers.result import TrialResult
 from trainers.samples import Samples, read_samples
 from trainers.sound_classification import trial
+from trainers.training import Trainer
 
 TASK = task("sound_classification")
 WORK = {
     "candidates": 4,
     "rungs": [{"keep": 4, "epochs": 3}, {"keep": 2, "epochs": 10}],
     "members": 2,
+    "scratch_epochs": 24,
 }
+CHECKPOINT = "local/builds/x/checkpoint"
 RATE = 16_000
 SAMPLES = 16_000
 
@@ -55,13 +59,17 @@ def made(per_class: int) -> list[store.Sample]:
     return sorted(rows, key=lambda sample: sample.sample_id)
 
 
+GRAPHS = {speech_embedding.NAME: speech_feature_graph, log_mel.NAME: log_mel.feature_graph}
+"""Graphs that take samples; the others take pictures of them."""
+
+
 def branch(backbone: str, windows: int) -> dict[str, Any]:
-    more = [] if backbone == speech_embedding.NAME else [mel_operation(hop=250, bands=64)]
+    more = [] if backbone in GRAPHS else [mel_operation(hop=250, bands=64)]
     return {
         "key": "branch",
         "title": "Branch",
         "backbone": backbone,
-        "mode": "frozen",
+        "mode": "from_scratch" if backbone == log_mel.NAME else "frozen",
         "views": ["plain", "shift"],
         "windows": windows,
         "preprocessing": [*standard(SAMPLES, count=windows, fill="zeros"), *more],
@@ -72,12 +80,14 @@ def branch(backbone: str, windows: int) -> dict[str, Any]:
 
 
 def graph_of(backbone: str) -> bytes:
-    if backbone == speech_embedding.NAME:
-        return speech_feature_graph()
+    if backbone in GRAPHS:
+        return GRAPHS[backbone]()
     return feature_graph(get_backbone(backbone))
 
 
-def trained(folder: Path, backbone: str, windows: int) -> tuple[TrialResult, list[store.Sample]]:
+def trained(
+    folder: Path, backbone: str, windows: int, **work: int
+) -> tuple[TrialResult, list[store.Sample]]:
     """The features of a small set as `prepare` computes them, and the trial on them."""
     folder.mkdir(exist_ok=True)
     blobs = Blobs(f"file://{folder / 'blobs'}")
@@ -88,8 +98,8 @@ def trained(folder: Path, backbone: str, windows: int) -> tuple[TrialResult, lis
     samples = read_samples(blobs, store.OWNER, store.DATASET, store.VERSION, 5)
     _prepare(blobs, plan, samples)
     chosen = plan["branches"][0]
-    work = folder / "work"
-    work.mkdir()
+    chosen["work"] = {**WORK, **work}
+    place = Path(tempfile.mkdtemp(dir=folder))
     features = read_features(
         blobs,
         store.OWNER,
@@ -97,7 +107,7 @@ def trained(folder: Path, backbone: str, windows: int) -> tuple[TrialResult, lis
         samples.sample_ids,
         chosen["views"],
         trial.feature_width(chosen),
-        work,
+        place,
     )
     result = trial.run(
         chosen,
@@ -105,10 +115,10 @@ def trained(folder: Path, backbone: str, windows: int) -> tuple[TrialResult, lis
         samples,
         features,
         blobs,
-        checkpoint_key="unused",
+        checkpoint_key=CHECKPOINT,
         threads=1,
-        folder=work,
-        safety_seconds=300,
+        folder=place,
+        safety_seconds=work.get("seconds", 300),
     )
     return result, rows
 
@@ -126,7 +136,12 @@ def _prepare(blobs: Blobs, plan: dict[str, Any], samples: Samples) -> None:
 
 @pytest.mark.parametrize(
     ("backbone", "windows"),
-    [(speech_embedding.NAME, 1), (speech_embedding.NAME, 2), ("efficientnet-lite0", 1)],
+    [
+        (speech_embedding.NAME, 1),
+        (speech_embedding.NAME, 2),
+        ("efficientnet-lite0", 1),
+        (log_mel.NAME, 1),
+    ],
 )
 def test_a_branch_learns_and_its_export_answers_recordings(
     tmp_path: Path, backbone: str, windows: int
@@ -154,11 +169,56 @@ def test_a_branch_learns_and_its_export_answers_recordings(
     assert right / len(rows) >= 0.85
 
 
-def test_equal_features_give_equal_bytes(tmp_path: Path) -> None:
-    one, _ = trained(tmp_path / "one", speech_embedding.NAME, 1)
-    other, _ = trained(tmp_path / "other", speech_embedding.NAME, 1)
+def assert_same_bytes(one: TrialResult, other: TrialResult) -> None:
     for name in ("model", "parameters", "network"):
         assert getattr(one, name).read_bytes() == getattr(other, name).read_bytes()
+
+
+@pytest.mark.parametrize("backbone", GRAPHS)
+def test_equal_features_give_equal_bytes(tmp_path: Path, backbone: str) -> None:
+    one, _ = trained(tmp_path / "one", backbone, 1, scratch_epochs=2)
+    other, _ = trained(tmp_path / "other", backbone, 1, scratch_epochs=2)
+    assert_same_bytes(one, other)
+
+
+def test_a_network_from_scratch_goes_on_where_a_killed_one_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = trained(tmp_path / "whole", log_mel.NAME, 1, scratch_epochs=3)
+    usual, begun = Trainer._epoch, []
+
+    def dying(self: Any, state: Any) -> None:
+        begun.append(state.epoch)
+        if len(begun) == 6:
+            raise KeyboardInterrupt
+        usual(self, state)
+
+    monkeypatch.setattr(Trainer, "_epoch", dying)
+    with pytest.raises(KeyboardInterrupt):
+        trained(tmp_path / "killed", log_mel.NAME, 1, scratch_epochs=3)
+    resumed, _ = trained(tmp_path / "killed", log_mel.NAME, 1, scratch_epochs=3)
+    # The first member is done, the second one has had two of its epochs.
+    assert begun[5:] == [2, 2, *3 * [0, 1, 2]]
+    assert_same_bytes(resumed, whole)
+    assert [curve.to_json() for curve in resumed.curves] == [
+        curve.to_json() for curve in whole.curves
+    ]
+    assert [point["epoch"] for point in resumed.curves[0].points] == [1, 2, 3]
+
+
+def test_every_window_of_a_long_recording_has_its_say(tmp_path: Path) -> None:
+    result, rows = trained(tmp_path, log_mel.NAME, 2, scratch_epochs=1)
+    assert result.proof < 1e-5
+    inputs = result.preprocess(max((row.payload for row in rows), key=len))
+    assert len(inputs) > 2
+    assert result.predict(inputs).shape == (len(inputs), len(store.LABELS))
+
+
+def test_the_clock_ends_training_and_the_trial_says_so(tmp_path: Path) -> None:
+    result, rows = trained(tmp_path, log_mel.NAME, 1, scratch_epochs=3, seconds=0)
+    assert result.stopped_by_clock
+    assert result.validation["samples"] == len(rows)
+    assert "stopped from outside" in result.curves[0].reason
 
 
 def test_windows_are_averaged(tmp_path: Path) -> None:

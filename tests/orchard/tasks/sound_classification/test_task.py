@@ -18,6 +18,7 @@ from orchard.tasks.base import Accepted, Answers, Ask, Limits
 from orchard.tasks.costs import Costs
 from orchard.tasks.sound_classification import TASK
 from orchard.tasks.sound_classification.branching import LADDER, operations, window
+from orchard.tasks.sound_classification.scratch import LEAST_EPOCHS, LOG_MEL
 from tests.orchard.odd_sounds import encoded, tone
 
 LABELS = ("bad", "good", "loose")
@@ -132,8 +133,8 @@ def test_a_thumbnail_is_a_small_spectrogram(seconds: float) -> None:
     assert brightness.argmax() < image.size[1] / 2
 
 
-def ask(seconds: float, median: int = 600, samples: int = 640) -> Ask:
-    names = {name for rung in LADDER for name, _ in rung}
+def ask(seconds: float, median: int = 600, samples: int = 640, scratch: bool = False) -> Ask:
+    names = {name for rung in LADDER for name, _ in rung} | ({LOG_MEL} if scratch else set())
     cards = {
         name: {
             "title": name,
@@ -170,6 +171,38 @@ def test_more_time_gives_more_branches_and_views() -> None:
         rows = TASK.inputs(branch["preprocessing"], tone(1.0))
         for name in branch["views"]:
             assert TASK.view(rows, name).shape == rows.shape
+
+
+def test_a_network_from_scratch_takes_only_what_the_others_leave() -> None:
+    for seconds in (60, 200, 400, 1200):
+        alone, with_it = ask(seconds), ask(seconds, scratch=True)
+        others, branches = TASK.plan(alone).branches, TASK.plan(with_it).branches
+        assert branches[: len(others)] == others
+        spent = sum(each["prepare_seconds"] / 2 for each in branches)
+        for branch in branches[len(others) :]:
+            assert branch["mode"] == "from_scratch"
+            assert branch["work"]["scratch_epochs"] >= LEAST_EPOCHS
+            assert spent + branch["seconds"] <= seconds
+        assert any("from scratch" in reason for reason in with_it.reasons)
+        assert (len(branches) > len(others)) == (seconds >= 400)
+
+
+def test_the_windows_of_a_network_from_scratch_fill_its_spectrogram() -> None:
+    for median in (600, 1700, 2900, 30_000):
+        *_, branch = TASK.plan(ask(5000, median, scratch=True)).branches
+        for name in ("preprocessing", "answer_preprocessing"):
+            rows = TASK.inputs(branch[name], tone(median / 1000))
+            # Columns of 250 samples, and a sixteenth of them at the network's end.
+            assert rows.shape[1] % (16 * 250) == 0
+        assert len(TASK.inputs(branch["preprocessing"], tone(median / 1000))) == branch["windows"]
+        assert branch["preprocessing"][1]["samples"] == rows.shape[1]
+
+
+def test_few_recordings_do_not_teach_a_network_from_scratch() -> None:
+    assert all(
+        branch["mode"] == "frozen"
+        for branch in TASK.plan(ask(5000, samples=40, scratch=True)).branches
+    )
 
 
 def test_windows_follow_the_length_of_the_recordings() -> None:

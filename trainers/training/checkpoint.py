@@ -1,4 +1,4 @@
-"""The state of a fine-tuning after an epoch, in one file that is replaced as a whole."""
+"""The state of a training after an epoch, in one file that is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Epoch:
     Attributes:
         epoch: 0 is the start, before any training.
         training_loss: mean over the epoch's steps; nan for the start.
-        validation_loss, validation_accuracy: on the unchanged validation pictures, the loss
-            without label smoothing; nan without validation pictures.
-        learning_rate: of the network at the epoch's last step.
+        validation_loss, validation_accuracy: on the unchanged validation samples, the loss
+            without label smoothing; nan without validation samples.
+        learning_rate: the highest one at the epoch's last step.
         seconds: the epoch took.
     """
 
