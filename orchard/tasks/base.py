@@ -20,6 +20,7 @@ from orchard.tasks.answers import Answers, Floats, Scores, Verdict
 from orchard.tasks.reporting import Finding, Plot, Table
 from orchard.tasks.samples import (
     JUDGED,
+    LEAST_TO_TRAIN,
     PICTURE_ENDINGS,
     Accepted,
     Given,
@@ -39,6 +40,7 @@ __all__ = [
     "Given",
     "JUDGED",
     "Json",
+    "LEAST_TO_TRAIN",
     "Limits",
     "PICTURE_ENDINGS",
     "Planned",
@@ -77,6 +79,9 @@ class Task(ABC):
     """File endings that a sample usually has; formats are recognised by them."""
     least_classes: int = 2
     """Classes without which nothing can be trained."""
+    trains_small_classes: bool = False
+    """Whether a class of fewer than `LEAST_TO_TRAIN` samples is trained beside others that have enough,
+    and does not stop a build."""
     views: tuple[str, ...] = ("plain", "mirror")
     """All views in which features can be computed, "plain" first."""
     thumbnail_side: int = 176

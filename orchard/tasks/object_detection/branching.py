@@ -9,7 +9,8 @@ from typing import Any
 
 from orchard.errors import BadInput
 from orchard.preprocess import feature_key, normalised
-from orchard.tasks.base import Ask, Planned
+from orchard.tasks.base import LEAST_TO_TRAIN, Ask, Planned
+from orchard.tasks.wording import too_few
 
 KIND = "maps"
 SIDE_MULTIPLE = 32
@@ -84,6 +85,11 @@ def plan(ask: Ask) -> Planned:
         )
     name = min(names, key=lambda each: float(ask.cards[each]["milliseconds_per_megapixel"]))
     card = ask.cards[name]
+    ask.reasons.extend(
+        too_few(repr(label), count, "picture")
+        for label, count in ask.counts.items()
+        if count < LEAST_TO_TRAIN
+    )
     choices = _choices(ask, card)
     chosen = _chosen(ask, choices)
     folds = _folds(ask)

@@ -140,3 +140,10 @@ def test_no_boxes_or_no_backbone_are_refused() -> None:
         plan(_ask(counts={"RBC": 0}))
     with pytest.raises(BadInput, match="feature maps"):
         plan(_ask(cards={"lite0": {"kind": "pooled"}}))
+
+
+def test_a_class_of_few_pictures_is_trained_and_the_plan_says_how_many_are_missing() -> None:
+    ask = _ask(counts={"RBC": 280, "Platelets": 3})
+    assert plan(ask).branches
+    (said,) = [reason for reason in ask.reasons if "Platelets" in reason]
+    assert "only 3 pictures" in said and "2 more are needed" in said
