@@ -21,19 +21,30 @@ from orchard.tasks.base import JUDGED
 from orchard.tasks.object_detection import answers as task_answers
 from orchard.tasks.object_detection import metrics, thresholds
 from trainers.backbones.export import NETWORK_FILE, PARAMETERS_FILE, onnx_scores
-from trainers.backbones.maps import feature_count, get_feature_maps
+from trainers.backbones.maps import FeatureMaps, feature_count, get_feature_maps
 from trainers.features import Features
 from trainers.object_detection.ensemble import folded_layer, outputs_together
 from trainers.object_detection.export import export_detector, load_detector, prove_same
 from trainers.object_detection.maps import Pictures, levels_of, pictures_of
 from trainers.object_detection.members import NOTHING, Job, Member, Stored, train_members
+from trainers.object_detection.pixels import (
+    PixelPictures,
+    frozen_graph,
+    level_graph,
+    stored_inputs,
+)
 from trainers.object_detection.settings import drawn
 from trainers.object_detection.symmetry import truthful_views
+from trainers.object_detection.unfrozen import Unfreezing
 from trainers.result import Curve, TrialResult
 from trainers.samples import Samples, payloads_of
 
 logger = logging.getLogger(__name__)
 
+FINE_TUNED = "fine_tuned"
+"""Mode of a branch whose backbone is trained, from pixels, with its only member."""
+LOOKED_AT = 160
+"""Pictures whose maps are computed to tell which views are truthful, where none are cached."""
 PROVEN_SAMPLES = 4
 SHOWN_AT_ONCE = 32
 FIGURES = ("ap50", "ap", "ap75", "worst_class_ap50", "worst_class", "precision", "recall", "f1")
@@ -69,25 +80,24 @@ def run(
     """
     labels, work = tuple(plan["labels"]), branch["work"]
     operations = branch["preprocessing"]
-    height, width = output_size(operations)
     maps = get_feature_maps(str(branch["backbone"]))
-    pictures = pictures_of(
-        features.matrix,
-        features.views,
-        levels_of(maps.name, height, width),
-        operations,
-        samples.annotations,
-        samples.sizes,
-        labels,
-    )
+    pictures = _pictures(branch, maps, samples, features, blobs, labels, folder)
     _check(pictures, samples)
-    views = truthful_views(pictures, np.arange(len(samples.sample_ids)))
+    views = _views(pictures, maps, work)
     pictures = replace(pictures, trained=views)
     jobs = _jobs(branch, plan, samples, pictures, blobs, checkpoint_key, folder, safety_seconds)
     members = train_members(jobs, int(work.get("processes", threads)))
-    usable = [features.views[view] for view in views]
+    usable = [pictures.views[view] for view in views]
     mirrored = bool(work["mirrored"]) and "mirror" in usable
-    answers = _answers(jobs, members, pictures, samples, labels, operations, mirrored)
+    exported = folder / "export"
+    model = export_detector(
+        exported,
+        maps,
+        [member.head for member in members],
+        [member.shape for member in members],
+        mirrored=mirrored,
+    )
+    answers = _answers(jobs, members, pictures, samples, labels, operations, model, mirrored)
     chosen = thresholds.choose(answers, str(plan["objective"]))
     figures = metrics.evaluate(answers, {"thresholds": chosen})
     validation = {name: figures[name] for name in FIGURES}
@@ -100,14 +110,6 @@ def run(
     found_nothing = not (validation["ap50"] or 0) >= NOTHING
     if found_nothing:
         logger.warning("the branch found nothing: its detector has no box right; do not use it")
-    exported = folder / "export"
-    model = export_detector(
-        exported,
-        maps,
-        [member.head for member in members],
-        [member.shape for member in members],
-        mirrored=mirrored,
-    )
 
     def prepare(payload: bytes) -> NDArray[np.float32]:
         return apply(operations, decode_picture(payload, JUDGED.maximum_pixels))[None]
@@ -141,6 +143,48 @@ def run(
     )
 
 
+def _pictures(
+    branch: Mapping[str, Any],
+    maps: FeatureMaps,
+    samples: Samples,
+    features: Features,
+    blobs: Blobs,
+    labels: Sequence[str],
+    folder: Path,
+) -> Pictures:
+    """The pictures with their cached maps, or with their pixels where the backbone is trained."""
+    operations = branch["preprocessing"]
+    tuned = branch["mode"] == FINE_TUNED
+    found = pictures_of(
+        stored_inputs(samples, blobs, operations, folder / "inputs.f16")
+        if tuned
+        else features.matrix,
+        features.views,
+        levels_of(maps.name, *output_size(operations)),
+        operations,
+        samples.annotations,
+        samples.sizes,
+        labels,
+    )
+    if not tuned:
+        return found
+    work = branch["work"]
+    graph = frozen_graph(maps, str(work["frozen_to"]))
+    return PixelPictures(**vars(found), graph=graph, threads=int(work["threads"]))
+
+
+def _views(pictures: Pictures, maps: FeatureMaps, work: Mapping[str, Any]) -> tuple[int, ...]:
+    """Indices of the views to learn from."""
+    if not work.get("views_checked", True):
+        return tuple(range(len(pictures.views)))
+    rows = np.arange(len(pictures.boxes))
+    if isinstance(pictures, PixelPictures):
+        # Their maps have to be computed for that, so only those of some.
+        rows = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
+        pictures = pictures.through(level_graph(maps))
+    return truthful_views(pictures, rows)
+
+
 def _check(pictures: Pictures, samples: Samples) -> None:
     if not any(len(boxes) for boxes in pictures.boxes):
         raise BadInput("No picture has a box to learn from", way_out="Add pictures with boxes")
@@ -165,6 +209,10 @@ def _jobs(
     work, seed = branch["work"], int(plan["seed"])
     count, tried = int(work["members"]), int(work["candidates"])
     settings = drawn(1 + count * (tried - 1), int(work["width"]), seed)
+    settings = [replace(each, **work.get("settings", {})) for each in settings]
+    backbone = None
+    if branch["mode"] == FINE_TUNED:
+        backbone = Unfreezing(str(branch["backbone"]), work["frozen_to"], work["weights"])
     stored = _stored(pictures.matrix, folder)
     empty = np.zeros((len(pictures.views), 0, 0), np.float16)
     usable = [fold for fold in range(samples.fold_count) if (samples.folds == fold).any()]
@@ -190,6 +238,8 @@ def _jobs(
                 checkpoint=f"{checkpoint_key}/member-{number}.npz",
                 epoch_pictures=int(work.get("epoch_pictures", 0)),
                 measured_pictures=int(work.get("measured_pictures", 10**9)),
+                threads=int(work.get("threads", 1)),
+                backbone=backbone,
             )
         )
     return jobs
@@ -211,6 +261,7 @@ def _answers(
     samples: Samples,
     labels: tuple[str, ...],
     operations: Sequence[Mapping[str, Any]],
+    model: Path,
     mirrored: bool,
 ) -> Answers:
     """Answers to all pictures that some member held out, by the members that did."""
@@ -219,10 +270,15 @@ def _answers(
         by_rows.setdefault(tuple(int(row) for row in job.held_out), []).append(number)
     found: dict[int, NDArray[np.float32]] = {}
     for rows, numbers in by_rows.items():
-        heads = [folded_layer(members[number].head, members[number].shape) for number in numbers]
+        asked = [members[number] for number in numbers]
         for start in range(0, len(rows), SHOWN_AT_ONCE):
             part = rows[start : start + SHOWN_AT_ONCE]
-            outputs = outputs_together(heads, pictures, part, mirrored=mirrored)
+            if isinstance(pictures, PixelPictures):
+                # Its only member is the whole detector.
+                outputs = onnx_scores(model, pictures.inputs([(row, 0) for row in part]))
+            else:
+                heads = [folded_layer(member.head, member.shape) for member in asked]
+                outputs = outputs_together(heads, pictures, part, mirrored=mirrored)
             for row, output in zip(part, outputs, strict=True):
                 width, height = (int(size) for size in samples.sizes[row])
                 found[row] = task_answers.answer(

@@ -143,7 +143,7 @@ def data(
     return blobs, samples, features
 
 
-def branch(**work: Any) -> dict[str, Any]:
+def branch(mode: str = "frozen", **work: Any) -> dict[str, Any]:
     """A branch over these pictures; `work` replaces parts of its work."""
     usual = {
         "members": 2,
@@ -158,6 +158,7 @@ def branch(**work: Any) -> dict[str, Any]:
         "key": "tiny",
         "title": "Tiny",
         "backbone": NAME,
+        "mode": mode,
         "views": list(VIEWS),
         "preprocessing": OPERATIONS,
         "work": {**usual, **work},
