@@ -33,8 +33,8 @@ from bench.boxes import READERS, BoxSet, box_set
 from bench.detectors import KINDS, branches_of
 from orchard.blobs import Blobs, SegmentWriter
 from orchard.decode import decode_picture
-from orchard.preprocess import apply
 from orchard.tasks.costs import Costs
+from orchard.tasks.object_detection import TASK
 from orchard.tasks.object_detection import answers as task_answers
 from trainers.backbones.maps import feature_maps, maps_graph
 from trainers.features import Features, no_features
@@ -57,16 +57,10 @@ def features_of(pictures: BoxSet, branch: dict[str, Any], cache: Path) -> NDArra
         temporary = path.with_suffix(".part")
         matrix = np.memmap(temporary, np.float16, "w+", shape=shape)
         for row, file in enumerate(pictures.files):
-            inputs = apply(branch["preprocessing"], decode_picture(file.read_bytes()))
-            turned = {
-                "plain": inputs,
-                "mirror": inputs[..., ::-1],
-                "flip": inputs[:, ::-1],
-                "turn": inputs[:, ::-1, ::-1],
-            }
+            inputs = TASK.inputs(branch["preprocessing"], decode_picture(file.read_bytes()))
             for view, name in enumerate(views):
-                batch = np.ascontiguousarray(turned[name][None])
-                matrix[view, row] = session.run(None, {"input": batch})[0][0]
+                batch = np.ascontiguousarray(TASK.view(inputs, name))
+                matrix[view, row] = session.run(None, {"input": batch})[0].reshape(-1)
         matrix.flush()
         temporary.rename(path)
         print(f"features: {time.process_time() - started:.0f} core seconds for all pictures")
@@ -126,7 +120,7 @@ def _trial(
     begun = time.process_time()
     for row in test:
         pixels = decode_picture(pictures.files[row].read_bytes())
-        outputs = session.run(None, {"input": result.preprocess(pictures.files[row].read_bytes())})
+        outputs = session.run(None, {"input": TASK.inputs(result.preprocessing, pixels)})
         card = {"preprocessing": result.preprocessing}
         found.append(task_answers.answer(outputs[0], pixels.shape, card))
     shown = (time.process_time() - begun) / len(test)

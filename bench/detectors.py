@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from bench.boxes import BoxSet
 from orchard.planning.plan import search_seconds
 from orchard.tasks.base import Ask
 from orchard.tasks.costs import Costs
-from orchard.tasks.object_detection import branching, fine_tuning, sizes
+from orchard.tasks.object_detection import TASK, branching, fine_tuning, sizes
 from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
 
 KINDS = ("ours", "scratch", "prototype")
@@ -30,7 +31,20 @@ def branches_of(
         for label in pictures.labels
     }
     ask = Ask(
-        summary={"sizes": {"median": [int(side) for side in np.median(pictures.sizes, axis=0)]}},
+        summary={
+            "sizes": {"median": [int(side) for side in np.median(pictures.sizes, axis=0)]},
+            "object_share": float(
+                np.median(
+                    [
+                        share
+                        for annotation, size in zip(
+                            pictures.annotations, pictures.sizes, strict=True
+                        )
+                        for share in TASK.object_shares(annotation, *size)
+                    ]
+                )
+            ),
+        },
         labels=pictures.labels,
         counts=counts,
         samples=count,
@@ -50,11 +64,13 @@ def branches_of(
 
 def _scratch(ask: Ask, name: str, card: Mapping[str, Any]) -> dict[str, Any]:
     """The whole detector from random weights, at the largest size that leaves time to learn, as a plan
-    chooses it; the whole search's time on all cores is for training."""
+    chooses it, with the plan's tiles; the whole search's time on all cores is for training."""
+    (first, *_) = branching.plan(replace(ask, reasons=[])).branches
+    tiles = int(first["preprocessing"][0].get("columns", 1))
     median = sizes.median_size(ask.summary)
     sides = dict.fromkeys(sizes.input_size(*median, pixels) for pixels in sizes.PIXELS)
     made = [
-        fine_tuning.from_scratch(ask, sizes.Choice(height, width, 1, 0.0, 0.0), name, card)
+        fine_tuning.from_scratch(ask, sizes.Choice(height, width, 1, 0.0, 0.0, tiles), name, card)
         for height, width in sides
     ]
     enough = [b for b in made if b["work"]["rungs"][0]["epochs"] >= branching.GOOD_EPOCHS]

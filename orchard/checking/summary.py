@@ -72,6 +72,7 @@ def make(
         **({"objects": objects} if objects != found.labels else {}),
         "splits": dict(sorted(found.splits.items())),
         "sizes": found.sizes,
+        **({} if found.object_share is None else {"object_share": found.object_share}),
         "added": found.added[number],
         "refused": dict(sorted(codes.items())),
         "refused_examples": examples,

@@ -107,6 +107,15 @@ class Task(ABC):
         """
         return next(iter(self.labels_of(annotation)), "")
 
+    def object_shares(self, annotation: Json, width: int, height: int) -> tuple[float, ...]:
+        """How large the objects of a sample are: the side of each as a share of the sample's, 0 to 1;
+        none where the task has no objects.
+
+        Args:
+            width, height: of the sample in pixels.
+        """
+        return ()
+
     def merged(self, annotations: Sequence[Json]) -> Json | None:
         """Several annotations of one sample as one; None where they contradict each other."""
         first = annotations[0]

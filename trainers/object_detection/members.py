@@ -69,7 +69,8 @@ class Job:
         rungs: as a plan writes them.
         seconds: when the clock ends the search.
         checkpoint: key where the state is kept between tries.
-        epoch_pictures: see `Candidate`. measured_pictures: the search measures at most so many.
+        measured: those of `held_out` that the search measures on.
+        epoch_pictures: see `Candidate`.
         threads: that training computes with.
         backbone: how it is trained; None where it is frozen and `features` are its maps.
     """
@@ -79,6 +80,7 @@ class Job:
     pictures: Pictures
     rows: NDArray[np.int64]
     held_out: NDArray[np.int64]
+    measured: NDArray[np.int64]
     settings: Sequence[Settings]
     classes: int
     rungs: Sequence[dict[str, Any]]
@@ -89,7 +91,6 @@ class Job:
     blobs: Blobs
     checkpoint: str
     epoch_pictures: int = 0
-    measured_pictures: int = 10**9
     threads: int = 1
     backbone: Unfreezing | None = None
 
@@ -156,7 +157,7 @@ def train_member(job: Job) -> Member:
     heads = Heads(
         candidates,
         pictures,
-        job.held_out[:: -(-len(job.held_out) // job.measured_pictures)],
+        job.measured,
         job.classes,
         job.objective,
         lambda payload: job.blobs.write(job.checkpoint, payload),

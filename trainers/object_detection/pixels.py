@@ -17,7 +17,7 @@ import onnxruntime
 
 from orchard.blobs import Blobs, SegmentReader
 from orchard.decode import decode_picture
-from orchard.preprocess import apply
+from orchard.preprocess import input_count, inputs
 from orchard.tasks.base import JUDGED
 from trainers.backbones.architecture import Block
 from trainers.backbones.feature_graph import INPUT_SHAPE
@@ -114,16 +114,16 @@ def level_graph(maps: FeatureMaps) -> bytes:
 def stored_inputs(
     samples: Samples, blobs: Blobs, operations: Sequence[Mapping[str, Any]], path: Path
 ) -> np.memmap[Any, np.dtype[np.float16]]:
-    """(1, N, 3 · height · width) in the file `path`: the model's input of each sample."""
-    reader = SegmentReader(blobs)
+    """(1, N · R, 3 · height · width) in the file `path`: the model's R inputs of each sample."""
+    reader, count = SegmentReader(blobs), input_count(operations)
     matrix: np.memmap[Any, np.dtype[np.float16]] | None = None
     for row, place in enumerate(samples.locations):
         pixels = decode_picture(reader.read(*place), JUDGED.maximum_pixels)
-        values = apply(operations, pixels).reshape(-1)
+        values = inputs(operations, pixels).reshape(count, -1)
         if matrix is None:
-            shape = (1, len(samples.locations), len(values))
+            shape = (1, count * len(samples.locations), values.shape[1])
             matrix = np.memmap(path, np.float16, "w+", shape=shape)
-        matrix[0, row] = values
+        matrix[0, count * row : count * (row + 1)] = values
     reader.close()
     assert matrix is not None, "a plan has samples"
     matrix.flush()

@@ -83,6 +83,9 @@ class ObjectDetection(PictureTask):
     def stratum(self, annotation: Any, counts: Mapping[str, int] = MappingProxyType({})) -> str:
         return labels.stratum(annotation, counts)
 
+    def object_shares(self, annotation: Any, width: int, height: int) -> tuple[float, ...]:
+        return labels.shares(annotation, width, height)
+
     def merged(self, annotations: Sequence[Any]) -> Any:
         return labels.merged(annotations)
 

@@ -8,6 +8,7 @@ from typing import Any
 from orchard.errors import BadInput
 from orchard.preprocess import feature_key
 from orchard.tasks.base import LEAST_TO_TRAIN, Ask, Planned
+from orchard.tasks.object_detection import tiling
 from orchard.tasks.object_detection.fine_tuning import fine_tuned
 from orchard.tasks.object_detection.sizes import (
     FOLDS,
@@ -72,11 +73,13 @@ def plan(ask: Ask) -> Planned:
         if count < LEAST_TO_TRAIN
     )
     choices = _choices(ask, card)
-    chosen = _chosen(ask, choices)
+    chosen = _chosen(ask, card, choices)
+    _say_views(ask, chosen)
     folds = _folds(ask)
     kept, tuned = [chosen], fine_tuned(ask, chosen, name, card)
     if ask.minutes >= BRANCH_MINUTES and not tuned and len(choices) > 1:
-        place = choices.index(chosen)
+        sides = [(choice.height, choice.width) for choice in choices]
+        place = sides.index((chosen.height, chosen.width))
         kept.append(choices[place + 1] if place + 1 < len(choices) else choices[place - 1])
         ask.reasons.append("two branches, with pictures of different size, share the time")
     # A branch on a GPU leaves the cores to the others.
@@ -91,14 +94,15 @@ def _choices(ask: Ask, card: Mapping[str, Any]) -> list[Choice]:
     return [choice_of(ask, card, *size) for size in sizes]
 
 
-def choice_of(ask: Ask, card: Mapping[str, Any], height: int, width: int) -> Choice:
-    """An input size with as many views as its share of time allows."""
+def choice_of(ask: Ask, card: Mapping[str, Any], height: int, width: int, tiles: int = 1) -> Choice:
+    """An input size with as many views as its share of time allows, and `tiles` a side."""
+    inputs = ask.samples * Choice(height, width, 1, 0.0, 0.0, tiles).inputs
     cores = ask.costs.cores
     numbers = sum(level["channels"] / level["stride"] ** 2 for level in card["levels"])
     megapixels = height * width / 1e6
-    graph = ask.samples * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
+    graph = inputs * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
     allowed = PREPARE_SHARE * ask.seconds * cores
-    size = 2 * numbers * 1e6 * megapixels * ask.samples
+    size = 2 * numbers * 1e6 * megapixels * inputs
     view = graph + STORE_GIGABYTE * size / 1e9
     fitting = [
         count for count in VIEW_CHOICES if count * view <= allowed and count * size <= MOST_BYTES
@@ -106,22 +110,47 @@ def choice_of(ask: Ask, card: Mapping[str, Any], height: int, width: int) -> Cho
     views = fitting[0] if fitting else 1
     wall = ask.costs.spark_start + (views * view + ask.samples * decode_seconds(ask)) / cores
     training = max(30.0, ask.seconds - wall - TRIAL_SECONDS) * cores
-    return Choice(height, width, views, views * view, training)
+    return Choice(height, width, views, views * view, training, tiles)
 
 
-def _chosen(ask: Ask, choices: list[Choice]) -> Choice:
-    """The dearest size at which every member gets enough epochs; the cheapest at least."""
-    chosen = choices[0]
-    for choice in choices:
-        if (
-            choice.training / epoch_seconds(ask.samples, choice, TRAIN_MEGAPIXEL)
-            >= MEMBERS * GOOD_EPOCHS
-        ):
-            chosen = choice
+def _chosen(ask: Ask, card: Mapping[str, Any], choices: list[Choice]) -> Choice:
+    """The dearest size at which every member gets enough epochs, the cheapest at least; with tiles
+    where objects are small, if need be at a smaller size."""
+    place = max(
+        (number for number, choice in enumerate(choices) if _enough(ask, choice, MEMBERS)),
+        default=0,
+    )
+    chosen = choices[place]
+    small = False
+    for choice in reversed(choices[: place + 1]):
+        tiles = tiling.wanted(ask, choice.height, choice.width)
+        small = small or (choice is chosen and tiles is not None)
+        if not small:
+            break
+        if tiles is None:
+            continue
+        tiled = choice_of(ask, card, choice.height, choice.width, tiles.tiles)
+        if tiled.prepare <= PREPARE_SHARE * ask.seconds * ask.costs.cores and _enough(ask, tiled):
+            ask.reasons.append(tiling.said(tiles, choice.height, choice.width))
+            return tiled
     ask.reasons.append(
         f"pictures are fitted into {chosen.width}×{chosen.height} pixels: the largest size that "
         f"leaves time to learn"
     )
+    if small:
+        ask.reasons.append(
+            "half of the objects are very small; tiles would help, with more minutes"
+        )
+    return chosen
+
+
+def _enough(ask: Ask, choice: Choice, members: int = 1) -> bool:
+    """Whether so many members get enough epochs."""
+    epochs = choice.training / epoch_seconds(ask.samples, choice, TRAIN_MEGAPIXEL)
+    return epochs >= members * GOOD_EPOCHS
+
+
+def _say_views(ask: Ask, chosen: Choice) -> None:
     ask.reasons.append(
         {
             4: "each picture is also seen mirrored and upside down",
@@ -129,7 +158,6 @@ def _chosen(ask: Ask, choices: list[Choice]) -> Choice:
             1: "there is no time for mirrored views",
         }[chosen.views]
     )
-    return chosen
 
 
 def _folds(ask: Ask) -> int:
@@ -162,16 +190,16 @@ def frozen(
     spent = sum(rung["keep"] * rung["epochs"] for rung in work["rungs"]) * work["members"]
     training = spent * epoch_seconds(ask.samples, choice, TRAIN_MEGAPIXEL)
     return {
-        "key": f"{name.removesuffix('-maps')}-{choice.size}",
-        "title": f"{str(card['title']).removeprefix('EfficientNet-')} · {choice.size} px",
+        "key": f"{name.removesuffix('-maps')}-{choice.form}",
+        "title": f"{str(card['title']).removeprefix('EfficientNet-')} · {choice.title}",
         "backbone": name,
         "mode": "frozen",
         "views": list(VIEWS[: choice.views]),
         "preprocessing": operations(choice, card),
-        "feature_key": feature_key(name, f"{choice.size}-pad", card["sha256"]),
+        "feature_key": feature_key(name, f"{choice.form}-pad", card["sha256"]),
         "work": dict(work),
         "gpus": 0,
-        "pixels": choice.height * choice.width,
+        "pixels": choice.height * choice.width * choice.inputs,
         "prepare_seconds": round(choice.prepare, 2),
         "seconds": round(TRIAL_SECONDS + training / work["processes"], 1),
     }
@@ -197,7 +225,7 @@ def _work(ask: Ask, choice: Choice, branches: int) -> dict[str, Any]:
         "patience": max(4, length // 2),
         "width": WIDTH,
         "mirrored": choice.views > 1,
-        "epoch_pictures": epoch_pictures(ask.samples),
+        "epoch_pictures": epoch_pictures(ask.samples, choice),
         "measured_pictures": MEASURED_PICTURES,
         "processes": max(1, min(members, ask.costs.cores // branches)),
     }

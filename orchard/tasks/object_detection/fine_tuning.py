@@ -95,8 +95,8 @@ def from_pixels(
     """
     ending = "fine-tuned" if weights == "pretrained" else "from-scratch"
     return {
-        "key": f"{name.removesuffix('-maps')}-{choice.size}-{ending}",
-        "title": f"{str(card['title']).removeprefix('EfficientNet-')} · {choice.size} px · "
+        "key": f"{name.removesuffix('-maps')}-{choice.form}-{ending}",
+        "title": f"{str(card['title']).removeprefix('EfficientNet-')} · {choice.title} · "
         + ending.replace("-", " " if weights == "random" else "-"),
         "backbone": name,
         "mode": "fine_tuned",
@@ -113,13 +113,13 @@ def from_pixels(
             "patience": max(4, epochs // 2),
             "width": WIDTH,
             "mirrored": True,
-            "epoch_pictures": epoch_pictures(ask.samples),
+            "epoch_pictures": epoch_pictures(ask.samples, choice),
             "measured_pictures": MEASURED_PICTURES,
             "processes": 1,
             "threads": threads,
         },
         "gpus": min(1, ask.gpus) if weights == "pretrained" else 0,
-        "pixels": choice.height * choice.width,
+        "pixels": choice.height * choice.width * choice.inputs,
         "prepare_seconds": 0.0,
         "seconds": 0.0,
     }

@@ -18,6 +18,8 @@ LARGEST_RATIO = 2.0
 LARGEST_GROWTH = 1.6
 """Pictures are not blown up by more than that: there is no detail to find."""
 
+OVERLAP = 25
+"""Percent of a tile that the next one shows too."""
 VIEWS = ("plain", "mirror", "flip", "turn")
 WIDTH = 48
 """Channels of neck and head."""
@@ -33,21 +35,38 @@ TRIAL_SECONDS = 18.0
 
 @dataclass(frozen=True)
 class Choice:
-    """An input size with its views and what is left for training, both in seconds of a core."""
+    """An input size with its views, what they cost and what is left for training, in core seconds.
+
+    Attributes:
+        tiles: columns and rows of tiles that a picture is cut into; 1: it is not.
+    """
 
     height: int
     width: int
     views: int
     prepare: float
     training: float
+    tiles: int = 1
+
+    @property
+    def inputs(self) -> int:
+        """Of the model, for one picture: a tile each, and the whole."""
+        return self.tiles**2 + 1 if self.tiles > 1 else 1
 
     @property
     def megapixels(self) -> float:
         return self.height * self.width / 1e6
 
     @property
-    def size(self) -> str:
-        return f"{self.width}x{self.height}"
+    def form(self) -> str:
+        """What distinguishes it, as a part of keys."""
+        size = f"{self.width}x{self.height}"
+        return f"{size}-{self.tiles}x{self.tiles}-tiles" if self.tiles > 1 else size
+
+    @property
+    def title(self) -> str:
+        tiles = f", {self.tiles}×{self.tiles} tiles" if self.tiles > 1 else ""
+        return f"{self.width}x{self.height} px{tiles}"
 
 
 def decode_seconds(ask: Ask) -> float:
@@ -66,9 +85,11 @@ def input_size(width: int, height: int, pixels: float) -> tuple[int, int]:
 
 
 def operations(choice: Choice, card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Preprocessing: the picture whole, padded to the input's shape."""
+    """Preprocessing: the picture whole, or each tile of it, padded to the input's shape."""
+    tiles = {"columns": choice.tiles, "rows": choice.tiles, "overlap": OVERLAP}
     return normalised(
         [
+            *([{"operation": "tiles", **tiles}] if choice.tiles > 1 else []),
             {
                 "operation": "resize",
                 "fit": "pad",
@@ -88,10 +109,10 @@ def operations(choice: Choice, card: Mapping[str, Any]) -> list[dict[str, Any]]:
     )
 
 
-def epoch_pictures(samples: int) -> int:
-    """Pictures an epoch: those a member learns from, within `EPOCH_PICTURES`."""
+def epoch_pictures(samples: int, choice: Choice) -> int:
+    """Pictures, or tiles, an epoch: those a member learns from, within `EPOCH_PICTURES`."""
     least, most = EPOCH_PICTURES
-    return max(least, min(most, samples * (FOLDS - 1) // FOLDS))
+    return max(least, min(most, samples * choice.inputs * (FOLDS - 1) // FOLDS))
 
 
 def epoch_seconds(samples: int, choice: Choice, megapixel: float) -> float:
@@ -100,8 +121,9 @@ def epoch_seconds(samples: int, choice: Choice, megapixel: float) -> float:
     Args:
         megapixel: core seconds to train on a picture, for each million pixels of input.
     """
-    measured = min(MEASURED_PICTURES, samples / FOLDS)
-    return megapixel * choice.megapixels * (epoch_pictures(samples) + MEASURE_SHARE * measured)
+    measured = min(MEASURED_PICTURES, samples * choice.inputs / FOLDS)
+    seen = epoch_pictures(samples, choice) + MEASURE_SHARE * measured
+    return megapixel * choice.megapixels * seen
 
 
 def median_size(summary: Mapping[str, Any]) -> tuple[int, int]:

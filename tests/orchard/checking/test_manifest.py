@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -116,6 +117,21 @@ def test_samples_that_hold_a_class_and_objects_are_counted_apart() -> None:
     assert found.objects["x"] == {"train": 2, "validation": 0, "test": 1}
     assert set(found.labels) == {"x", "y"}
     assert found.splits == {"train": 2, "test": 1}
+
+
+def test_how_large_objects_are_is_counted_over_what_is_learnt_from() -> None:
+    def boxes(*sides: float) -> str:
+        made = [{"label": "x", "left": 0, "top": 0, "width": s, "height": s} for s in sides]
+        return json.dumps({"boxes": made})
+
+    size = {"width": 200, "height": 50}
+    rows = [
+        row("a", annotation=boxes(10, 40), **size),
+        row("b", annotation=boxes(20), **size),
+        row("c", annotation=boxes(1, 1, 1, 1), split="test", fold=-1, **size),
+    ]
+    assert census(table(rows).to_batches(), task("object_detection")).object_share == 0.2
+    assert census(table([row("a")]).to_batches(), TASK).object_share is None
 
 
 def test_a_task_may_do_with_one_class() -> None:

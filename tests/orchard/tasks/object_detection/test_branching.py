@@ -35,10 +35,11 @@ def asked(
     size: tuple[int, int] = (640, 480),
     counts: dict[str, int] | None = None,
     cards: dict[str, Any] | None = None,
+    share: float | None = None,
 ) -> Ask:
     counts = {"RBC": 280, "WBC": 270} if counts is None else counts
     return Ask(
-        summary={"sizes": {"median": list(size)}},
+        summary={"sizes": {"median": list(size)}, **({"object_share": share} if share else {})},
         labels=sorted(counts),
         counts=counts,
         samples=samples,
@@ -143,3 +144,34 @@ def test_a_class_of_few_pictures_is_trained_and_the_plan_says_how_many_are_missi
     assert plan(ask).branches
     (said,) = [reason for reason in ask.reasons if "Platelets" in reason]
     assert "only 3 pictures" in said and "2 more are needed" in said
+
+
+def _tiles(ask: Ask) -> int:
+    (first, *_) = plan(ask).branches[0]["preprocessing"]
+    return int(first.get("columns", 1))
+
+
+def test_large_objects_need_no_tiles() -> None:
+    assert _tiles(asked(size=(3000, 2000), share=0.1)) == 1
+    assert _tiles(asked(size=(3000, 2000))) == 1
+
+
+def test_small_objects_in_large_pictures_are_looked_for_in_tiles_and_the_plan_says_why() -> None:
+    ask = asked(size=(3000, 2000), share=0.015, minutes=20.0)
+    (branch,) = plan(ask).branches
+    tiles = branch["preprocessing"][0]
+    assert tiles["operation"] == "tiles" and 2 <= tiles["columns"] == tiles["rows"] <= 4
+    (said,) = [reason for reason in ask.reasons if "tiles" in reason]
+    assert f"{tiles['columns']}×{tiles['columns']} tiles" in said and "every other object" in said
+    assert "tiles" in branch["feature_key"] and "tiles" in branch["key"]
+    assert branch["prepare_seconds"] / 2 + branch["seconds"] <= ask.seconds
+
+
+def test_pictures_are_not_cut_where_they_have_no_more_detail() -> None:
+    assert _tiles(asked(size=(300, 200), share=0.02, minutes=60.0)) == 1
+
+
+def test_without_the_time_for_tiles_there_are_none_and_the_plan_says_so() -> None:
+    ask = asked(samples=3000, size=(3000, 2000), share=0.01, minutes=4.0)
+    assert _tiles(ask) == 1
+    assert any("tiles would help" in reason for reason in ask.reasons)
