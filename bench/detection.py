@@ -1,6 +1,7 @@
 """How well a detector finds, for how many minutes: the plan's own work, pycocotools as the judge.
 
     python -m bench.detection bccd --minutes 10 --splits 3 --cache /tmp/maps
+    python -m bench.detection microcontrollers wind_turbines egg_quality --minutes 10 --scratch --prototype
 
 Each split holds out a random fifth, which is asked once, from pixels, by the exported graph. The
 minutes are those of a whole build; features are computed once and kept, and the time they would
@@ -29,43 +30,19 @@ from pycocotools.coco import COCO  # type: ignore[import-untyped]
 from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
 
 from bench.boxes import READERS, BoxSet, box_set
+from bench.detectors import KINDS, branches_of
 from orchard.blobs import Blobs, SegmentWriter
 from orchard.decode import decode_picture
-from orchard.planning.plan import search_seconds
-from orchard.preprocess import apply
-from orchard.tasks.base import Ask
 from orchard.tasks.costs import Costs
+from orchard.tasks.object_detection import TASK
 from orchard.tasks.object_detection import answers as task_answers
-from orchard.tasks.object_detection import branching
-from trainers.backbones.maps import feature_maps, maps_facts, maps_graph
-from trainers.features import Features
+from trainers.backbones.maps import feature_maps, maps_graph
+from trainers.features import Features, no_features
 from trainers.object_detection import trial
 from trainers.samples import Samples
 
 SEED = 20241
 FOLDS = 5
-
-
-def plan_of(pictures: BoxSet, count: int, minutes: float) -> tuple[list[dict[str, Any]], list[str]]:
-    """The branches for `count` training pictures, and the reasons."""
-    counts = {
-        label: sum(any(b["label"] == label for b in a["boxes"]) for a in pictures.annotations)
-        for label in pictures.labels
-    }
-    ask = Ask(
-        summary={"sizes": {"median": [int(side) for side in np.median(pictures.sizes, axis=0)]}},
-        labels=pictures.labels,
-        counts=counts,
-        samples=count,
-        seconds=search_seconds(minutes, count * 5 // 4),
-        minutes=minutes,
-        gpus=0,
-        costs=Costs(),
-        cards={n: maps_facts(maps, maps_graph(maps)) for n, maps in feature_maps().items()},
-        objective="accuracy",
-        reasons=[],
-    )
-    return branching.plan(ask).branches, ask.reasons
 
 
 def features_of(pictures: BoxSet, branch: dict[str, Any], cache: Path) -> NDArray[np.float16]:
@@ -80,16 +57,10 @@ def features_of(pictures: BoxSet, branch: dict[str, Any], cache: Path) -> NDArra
         temporary = path.with_suffix(".part")
         matrix = np.memmap(temporary, np.float16, "w+", shape=shape)
         for row, file in enumerate(pictures.files):
-            inputs = apply(branch["preprocessing"], decode_picture(file.read_bytes()))
-            turned = {
-                "plain": inputs,
-                "mirror": inputs[..., ::-1],
-                "flip": inputs[:, ::-1],
-                "turn": inputs[:, ::-1, ::-1],
-            }
+            inputs = TASK.inputs(branch["preprocessing"], decode_picture(file.read_bytes()))
             for view, name in enumerate(views):
-                batch = np.ascontiguousarray(turned[name][None])
-                matrix[view, row] = session.run(None, {"input": batch})[0][0]
+                batch = np.ascontiguousarray(TASK.view(inputs, name))
+                matrix[view, row] = session.run(None, {"input": batch})[0].reshape(-1)
         matrix.flush()
         temporary.rename(path)
         print(f"features: {time.process_time() - started:.0f} core seconds for all pictures")
@@ -97,18 +68,18 @@ def features_of(pictures: BoxSet, branch: dict[str, Any], cache: Path) -> NDArra
 
 
 def measure(
-    pictures: BoxSet, split: int, minutes: float, cache: Path, work: dict[str, Any]
+    pictures: BoxSet, kind: str, split: int, minutes: float, cache: Path, work: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Train and test every branch of one split."""
+    """Train and test every branch of a kind of detector on one split."""
     order = np.random.default_rng(split).permutation(len(pictures.files))
     held_out = len(order) // 5
     test, rows = np.sort(order[:held_out]), np.sort(order[held_out:])
-    branches, reasons = plan_of(pictures, len(rows), minutes)
-    print("; ".join(reasons), flush=True)
+    branches, reasons = branches_of(kind, pictures, len(rows), minutes)
+    print("; ".join([kind, *reasons]), flush=True)
     results = []
     for branch in branches:
         branch = {**branch, "work": {**branch["work"], **work}}
-        matrix = features_of(pictures, branch, cache)
+        matrix = features_of(pictures, branch, cache) if branch["feature_key"] else None
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             results.append(_trial(pictures, branch, matrix, rows, test, split, Path(folder)))
     return results
@@ -117,24 +88,26 @@ def measure(
 def _trial(
     pictures: BoxSet,
     branch: dict[str, Any],
-    matrix: NDArray[np.float16],
+    matrix: NDArray[np.float16] | None,
     rows: NDArray[np.int64],
     test: NDArray[np.int64],
     split: int,
     folder: Path,
 ) -> dict[str, Any]:
     blobs, samples = _samples(pictures, rows, split, folder)
-    own = np.memmap(
-        folder / "maps.f16", np.float16, "w+", shape=(len(matrix), len(rows), matrix.shape[2])
-    )
-    for view, target in zip(matrix, own, strict=True):
-        target[...] = view[rows]
+    features = no_features(len(rows), branch["views"])
+    if matrix is not None:
+        shape = (len(matrix), len(rows), matrix.shape[2])
+        own = np.memmap(folder / "maps.f16", np.float16, "w+", shape=shape)
+        for view, target in zip(matrix, own, strict=True):
+            target[...] = view[rows]
+        features = Features(own, tuple(branch["views"]), np.arange(len(rows)), {})
     started, used = time.monotonic(), _core_seconds()
     result = trial.run(
         branch,
         {"labels": pictures.labels, "seed": SEED, "objective": "accuracy"},
         samples,
-        Features(own, tuple(branch["views"]), np.arange(len(rows)), {}),
+        features,
         blobs,
         checkpoint_key="checkpoint",
         threads=1,
@@ -147,7 +120,7 @@ def _trial(
     begun = time.process_time()
     for row in test:
         pixels = decode_picture(pictures.files[row].read_bytes())
-        outputs = session.run(None, {"input": result.preprocess(pictures.files[row].read_bytes())})
+        outputs = session.run(None, {"input": TASK.inputs(result.preprocessing, pixels)})
         card = {"preprocessing": result.preprocessing}
         found.append(task_answers.answer(outputs[0], pixels.shape, card))
     shown = (time.process_time() - begun) / len(test)
@@ -158,6 +131,7 @@ def _trial(
         "ap50": round(ap50, 4),
         "ap": round(ap, 4),
         "validation": {name: round(result.validation[name], 4) for name in ("ap50", "ap")},
+        "features_planned": round(branch["prepare_seconds"] / Costs().cores),
         "seconds": round(seconds),
         "core_seconds": round(cores),
         "answer_seconds": round(shown, 3),
@@ -246,6 +220,10 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first split")
     parser.add_argument("--members", type=int, help="instead of the plan's")
     parser.add_argument("--epochs", type=int, help="of one candidate, instead of the plan's rungs")
+    parser.add_argument("--pictures", type=int, help="an epoch, instead of the plan's")
+    parser.add_argument("--scratch", action="store_true", help="also from random weights")
+    parser.add_argument("--prototype", action="store_true", help="also by the prototype's recipe")
+    parser.add_argument("--only", choices=KINDS, help="one kind of detector")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "maps")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
@@ -255,27 +233,52 @@ def main() -> None:
     if arguments.epochs:
         rungs = [{"keep": 1, "epochs": arguments.epochs}]
         work |= {"candidates": 1, "rungs": rungs, "patience": arguments.epochs}
+    if arguments.pictures:
+        work |= {"epoch_pictures": arguments.pictures, "measured_pictures": arguments.pictures}
+    wanted = {"ours": True, "scratch": arguments.scratch, "prototype": arguments.prototype}
+    kinds = [arguments.only] if arguments.only else [kind for kind in KINDS if wanted[kind]]
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+    splits = range(arguments.first, arguments.first + arguments.splits)
+    lines = []
     for name in arguments.sets:
         pictures = box_set(name)
         for minutes in arguments.minutes:
-            results = []
-            for split in range(arguments.first, arguments.first + arguments.splits):
-                found = measure(pictures, split, minutes, arguments.cache, work)
-                print(
-                    name,
-                    f"{minutes:g} minutes",
-                    *found,
-                    f"load {os.getloadavg()[0]:.1f}",
-                    sep="\n",
-                    flush=True,
-                )
-                results.append(max(found, key=lambda one: one["validation"]["ap50"]))
-            figures = {key: np.mean([one[key] for one in results]) for key in ("ap50", "ap")}
-            print(
-                f"{name}, {minutes:g} minutes, {len(results)} splits: "
-                f"AP50 {figures['ap50']:.3f}, AP {figures['ap']:.3f}",
-                flush=True,
-            )
+            for kind in kinds:
+                lines.append(_line(pictures, kind, minutes, splits, arguments.cache, work))
+                print(lines[-1], flush=True)
+    print("", *lines, sep="\n")
+
+
+def _line(
+    pictures: BoxSet,
+    kind: str,
+    minutes: float,
+    splits: Sequence[int],
+    cache: Path,
+    work: dict[str, Any],
+) -> str:
+    """A kind of detector on all splits, each by the branch that is best on validation."""
+    results = []
+    for split in splits:
+        found = measure(pictures, kind, split, minutes, cache, work)
+        print(
+            pictures.name,
+            f"{kind}, {minutes:g} minutes",
+            *found,
+            f"load {os.getloadavg()[0]:.1f}",
+            sep="\n",
+            flush=True,
+        )
+        results.append(max(found, key=lambda one: one["validation"]["ap50"]))
+    mean = {
+        key: np.mean([one[key] for one in results])
+        for key in ("ap50", "ap", "features_planned", "seconds")
+    }
+    return (
+        f"{pictures.name}, {kind}, {minutes:g} minutes, {len(results)} splits: "
+        f"AP50 {mean['ap50']:.3f}, AP50:95 {mean['ap']:.3f}, {mean['seconds']:.0f} s for the trial, "
+        f"{mean['features_planned']:.0f} s planned for features"
+    )
 
 
 if __name__ == "__main__":

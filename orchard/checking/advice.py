@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from orchard.tasks.base import LEAST_TO_TRAIN, Task
+from orchard.tasks.wording import too_few
+
 WANTED_PER_CLASS = 20
 """Samples a class should have before its figures mean something."""
-
-LEAST_TO_TRAIN = 5
-"""Training samples without which a class cannot be learnt at all."""
 
 IMBALANCE = 10
 """A class with this many times the samples of another is told."""
@@ -29,9 +29,10 @@ class Advice:
         return not self.reasons
 
 
-def advise(labels: Mapping[str, Mapping[str, int]], sample_word: str, least_classes: int) -> Advice:
+def advise(labels: Mapping[str, Mapping[str, int]], task: Task) -> Advice:
     """Judge the counts of a version: label → split → number of samples that hold it."""
     found = Advice()
+    sample_word, least_classes = task.sample_word, task.least_classes
     if len(labels) < least_classes:
         named = "".join(f" (only `{name}`)" for name in labels)
         found.reasons.append(
@@ -40,9 +41,14 @@ def advise(labels: Mapping[str, Mapping[str, int]], sample_word: str, least_clas
             f"there {'is 1' if labels else 'are none'}{named}"
         )
     totals = {name: sum(splits.values()) for name, splits in labels.items()}
+    small = {name for name, splits in labels.items() if splits.get("train", 0) < LEAST_TO_TRAIN}
+    goes_on = task.trains_small_classes and len(labels) - len(small) >= least_classes
     for name, splits in labels.items():
         training = splits.get("train", 0)
-        if training < LEAST_TO_TRAIN:
+        if name in small and goes_on:
+            found.advice.append(too_few(f"`{name}`", training, sample_word))
+            continue
+        if name in small:
             found.reasons.append(
                 f"`{name}` has {training} {sample_word}s to train on; "
                 f"at least {LEAST_TO_TRAIN} are needed"

@@ -39,6 +39,8 @@ _HASHED = ("sample_id", "path", "annotation", "split", "fold", "group")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_NOTICES = 200
 _MOST_KNOWN = 4096
+_LEARNT = ("train", "validation")
+_SHARE_UNITS = 10_000
 
 
 @dataclass
@@ -49,7 +51,7 @@ class Census:
     path; not where the bytes lie, which depends on how many workers packed them.
 
     `labels` counts the samples that hold a class; `objects` what is labelled with it, which are more
-    where a sample has several.
+    where a sample has several. `shares` are those objects' sizes, in ten thousandths.
     """
 
     task: Task
@@ -60,6 +62,7 @@ class Census:
     heights: Counter[int] = field(default_factory=Counter)
     notices: Counter[str] = field(default_factory=Counter)
     added: Counter[int] = field(default_factory=Counter)
+    shares: Counter[int] = field(default_factory=Counter)
     _digest: Any = field(default_factory=hashlib.sha256, repr=False)
     _last: str = ""
     _holding: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
@@ -86,6 +89,13 @@ class Census:
             names = self._names_of(annotation)
             self._objects.update((name, split) for name in names)
             self._holding.update((name, split) for name in set(names))
+        sides = zip(*(batch.column(name).to_pylist() for name in ("width", "height")), strict=True)
+        for annotation, split, size in zip(annotations, splits, sides, strict=True):
+            if annotation is not None and split in _LEARNT:
+                found = self.task.object_shares(
+                    json.loads(annotation), *(side or 0 for side in size)
+                )
+                self.shares.update(round(_SHARE_UNITS * share) for share in found)
         self.widths.update(batch.column("width").to_pylist())
         self.heights.update(batch.column("height").to_pylist())
         self.added.update(batch.column("version_added").to_pylist())
@@ -119,6 +129,11 @@ class Census:
             if len(self._known) < _MOST_KNOWN:
                 self._known[annotation] = names
         return names
+
+    @property
+    def object_share(self) -> float | None:
+        """The median of what `Task.object_shares` gives of the samples to learn from."""
+        return _median(self.shares) / _SHARE_UNITS if self.shares else None
 
     @property
     def sizes(self) -> dict[str, list[int]]:

@@ -50,7 +50,7 @@ def make(
                 {"path": row["path"], "reason": row["reason"]}
                 for row in named[: EXAMPLES - len(conflicts)]
             ]
-    verdict = advise(found.labels, task.sample_word, task.least_classes)
+    verdict = advise(found.labels, task)
     advice = list(verdict.advice)
     if number_left_out := found.splits.get("left_out", 0):
         advice.append(
@@ -72,6 +72,7 @@ def make(
         **({"objects": objects} if objects != found.labels else {}),
         "splits": dict(sorted(found.splits.items())),
         "sizes": found.sizes,
+        **({} if found.object_share is None else {"object_share": found.object_share}),
         "added": found.added[number],
         "refused": dict(sorted(codes.items())),
         "refused_examples": examples,

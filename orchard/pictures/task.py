@@ -12,7 +12,8 @@ from orchard.tasks.base import Accepted, Limits, Refused, Task
 
 
 class PictureTask(Task):
-    """Samples are pictures, decoded to (H, W, 3) uint8 RGB; one row of the graph's input each.
+    """Samples are pictures, decoded to (H, W, 3) uint8 RGB; one row of the graph's input each, or
+    one a tile.
 
     Judge and decoder are imported on the first use, so that what only reads labels or figures
     (the form) loads no picture library.
@@ -40,9 +41,9 @@ class PictureTask(Task):
     def inputs(
         self, operations: Sequence[Mapping[str, Any]], decoded: NDArray[Any]
     ) -> NDArray[np.float32]:
-        from orchard.preprocess import apply
+        from orchard import preprocess
 
-        return apply(operations, decoded)[np.newaxis]
+        return preprocess.inputs(operations, decoded)
 
     def view(self, inputs: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         # A mirrored picture normalised is the normalised picture mirrored, bit for bit.

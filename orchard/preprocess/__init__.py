@@ -19,6 +19,11 @@ are of integers, rounded down:
   other pixels are 127. Otherwise r = max(1, (2·w·H + h) // (2·h)) is the scaled width, the height
   is H, and the picture begins at column (W − r) // 2.
 
+**tiles**, before a resize, makes several inputs of a picture: `rows` × `columns` rectangles, row by
+row, each with all that follows, and then the whole picture. Neighbours share about `overlap` percent
+of a tile: with d = 100·columns − overlap·(columns − 1) a tile has c = (100·w + d − 1) // d columns,
+and tile i begins at column i·(w − c) // (columns − 1), at 0 where it is alone; rows likewise.
+
 **kernel** `bilinear` is Pillow's antialiased triangle filter (`ImagingResample`, src/libImaging/
 Resample.c), one axis after the other with uint8 between the two: w × h pixels scaled to r × q go
 over the columns first if w·q ≥ h·r, otherwise over the rows first. An axis of n pixels scaled to
@@ -37,7 +42,7 @@ the order of the planes, "RGB" or "BGR"; `layout` is "CHW".
 
 from __future__ import annotations
 
-from orchard.preprocess.geometry import Placement, placement
+from orchard.preprocess.geometry import Placement, placement, placements, tile_overlap
 from orchard.preprocess.golden import golden_difference, golden_vector
 from orchard.preprocess.operations import (
     FITS,
@@ -46,12 +51,13 @@ from orchard.preprocess.operations import (
     Operation,
     feature_ending,
     feature_key,
+    input_count,
     normalised,
     output_size,
     standard,
     validate,
 )
-from orchard.preprocess.transform import PAD_VALUE, apply, batch
+from orchard.preprocess.transform import PAD_VALUE, apply, batch, inputs
 
 __all__ = [
     "FITS",
@@ -66,9 +72,13 @@ __all__ = [
     "feature_key",
     "golden_difference",
     "golden_vector",
+    "input_count",
+    "inputs",
     "normalised",
     "output_size",
     "placement",
+    "placements",
     "standard",
+    "tile_overlap",
     "validate",
 ]

@@ -14,12 +14,21 @@ _LARGEST_NUMBER = 1e6
 
 Operation = Mapping[str, Any]
 
+MOST_TILES = 8
+"""Tiles side by side, and one below the other."""
+MOST_OVERLAP = 50
+
 _FORMS: dict[str, frozenset[str]] = {
+    "tiles": frozenset({"operation", "columns", "rows", "overlap"}),
     "resize": frozenset({"operation", "fit", "width", "height", "kernel"}),
     "mirror": frozenset({"operation"}),
     "normalise": frozenset({"operation", "mean", "scale", "layout", "channels"}),
 }
-_ORDERS = (["resize", "normalise"], ["resize", "mirror", "normalise"])
+_ORDERS = (
+    ["resize", "normalise"],
+    ["resize", "mirror", "normalise"],
+    ["tiles", "resize", "normalise"],
+)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "fit": FITS,
     "kernel": ("bilinear",),
@@ -93,7 +102,9 @@ def validate(operations: Sequence[Operation]) -> None:
     names = [name_of(operation, _FORMS) for operation in operations]
     if names not in _ORDERS:
         raise bad_preprocessing(
-            "Preprocessing must be resize, then mirror or not, then normalise", names
+            "Preprocessing must be resize, then mirror or not, then normalise, or tiles before "
+            "resize and normalise",
+            names,
         )
     for operation in operations:
         _validate_fields(operation)
@@ -101,7 +112,19 @@ def validate(operations: Sequence[Operation]) -> None:
 
 def output_size(operations: Sequence[Operation]) -> tuple[int, int]:
     """(H, W) of what `apply` returns for valid operations."""
-    return operations[0]["height"], operations[0]["width"]
+    resize = of_one(operations)[0]
+    return resize["height"], resize["width"]
+
+
+def of_one(operations: Sequence[Operation]) -> Sequence[Operation]:
+    """What is done to each rectangle of the picture: the operations without the tiles."""
+    return operations[1:] if operations[0]["operation"] == "tiles" else operations
+
+
+def input_count(operations: Sequence[Operation]) -> int:
+    """How many inputs valid operations make of a picture: one, or one a tile and one of the whole."""
+    first = operations[0]
+    return first["columns"] * first["rows"] + 1 if first["operation"] == "tiles" else 1
 
 
 def name_of(operation: object, forms: Mapping[str, frozenset[str]]) -> str:
@@ -140,12 +163,24 @@ def _validate_fields(operation: Operation) -> None:
             raise bad_preprocessing(
                 f"{name}: {field} must be a whole number from 1 to {LARGEST_SIDE}", value
             )
+        if field in ("columns", "rows") and not _is_whole(value, 1, MOST_TILES):
+            raise bad_preprocessing(
+                f"{name}: {field} must be a whole number from 1 to {MOST_TILES}", value
+            )
+        if field == "overlap" and not _is_whole(value, 0, MOST_OVERLAP):
+            raise bad_preprocessing(
+                f"{name}: {field} must be a whole number from 0 to {MOST_OVERLAP}", value
+            )
         if field in ("mean", "scale") and not _is_number_or_three(value):
             raise bad_preprocessing(f"{name}: {field} must be a number or a list of three", value)
 
 
 def _is_side(value: object) -> bool:
-    return type(value) is int and 1 <= value <= LARGEST_SIDE
+    return _is_whole(value, 1, LARGEST_SIDE)
+
+
+def _is_whole(value: object, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
 
 
 def _is_number_or_three(value: object) -> bool:

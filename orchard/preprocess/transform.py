@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from orchard.preprocess.geometry import inner, middle
+from orchard.preprocess.geometry import inner, middle, rectangles
 from orchard.preprocess.operations import (
     Operation,
     bad_preprocessing,
+    input_count,
+    of_one,
     output_size,
     validate,
 )
@@ -23,11 +25,31 @@ def apply(operations: Sequence[Operation], pixels: NDArray[np.uint8]) -> NDArray
     """One picture (h, w, 3) uint8 RGB → the model's input (3, H, W) float32.
 
     Raises:
+        BadInput: the operations are not valid or begin with tiles, or the pixels have another shape
+            or type.
+    """
+    validate(operations)
+    if input_count(operations) > 1:
+        raise bad_preprocessing("Tiles make several inputs of a picture", list(operations))
+    output = np.empty((3, *output_size(operations)), np.float32)
+    _apply_into(operations, pixels, output)
+    return output
+
+
+def inputs(operations: Sequence[Operation], pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """One picture (h, w, 3) uint8 RGB → (R, 3, H, W) float32: its tiles and the whole of it; without
+    tiles R is 1.
+
+    Raises:
         BadInput: the operations are not valid or the pixels have another shape or type.
     """
     validate(operations)
-    output = np.empty((3, *output_size(operations)), np.float32)
-    _apply_into(operations, pixels, output)
+    height, width = _checked(pixels).shape[:2]
+    parts = rectangles(operations, width, height)
+    output = np.empty((len(parts), 3, *output_size(operations)), np.float32)
+    for (left, top, columns, rows), target in zip(parts, output, strict=True):
+        part = pixels[top : top + rows, left : left + columns]
+        _apply_into(of_one(operations), part, target)
     return output
 
 

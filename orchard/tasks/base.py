@@ -20,6 +20,7 @@ from orchard.tasks.answers import Answers, Floats, Scores, Verdict
 from orchard.tasks.reporting import Finding, Plot, Table
 from orchard.tasks.samples import (
     JUDGED,
+    LEAST_TO_TRAIN,
     PICTURE_ENDINGS,
     Accepted,
     Given,
@@ -39,6 +40,7 @@ __all__ = [
     "Given",
     "JUDGED",
     "Json",
+    "LEAST_TO_TRAIN",
     "Limits",
     "PICTURE_ENDINGS",
     "Planned",
@@ -77,6 +79,9 @@ class Task(ABC):
     """File endings that a sample usually has; formats are recognised by them."""
     least_classes: int = 2
     """Classes without which nothing can be trained."""
+    trains_small_classes: bool = False
+    """Whether a class of fewer than `LEAST_TO_TRAIN` samples is trained beside others that have enough,
+    and does not stop a build."""
     views: tuple[str, ...] = ("plain", "mirror")
     """All views in which features can be computed, "plain" first."""
     thumbnail_side: int = 176
@@ -101,6 +106,15 @@ class Task(ABC):
             counts: how often each class occurs in the data set, for tasks with several a sample.
         """
         return next(iter(self.labels_of(annotation)), "")
+
+    def object_shares(self, annotation: Json, width: int, height: int) -> tuple[float, ...]:
+        """How large the objects of a sample are: the side of each as a share of the sample's, 0 to 1;
+        none where the task has no objects.
+
+        Args:
+            width, height: of the sample in pixels.
+        """
+        return ()
 
     def merged(self, annotations: Sequence[Json]) -> Json | None:
         """Several annotations of one sample as one; None where they contradict each other."""

@@ -7,6 +7,8 @@ from typing import Any
 
 Json = Any
 
+LEAST_TO_TRAIN = 5
+"""Training samples without which a class cannot be learnt."""
 
 PICTURE_ENDINGS = frozenset(
     {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from orchard.tasks.samples import LEAST_TO_TRAIN
+
 MANY_WORDS_OF_CLASSES = 5
 
 
@@ -32,3 +34,16 @@ def sentence(text: str) -> str:
     """Advice of the check step as a sentence, names in quotation marks."""
     quoted = re.sub(r"`([^`]*)`", r"“\1”", text)
     return f"{quoted[:1].upper()}{quoted[1:]}."
+
+
+def too_few(name: str, count: int, word: str) -> str:
+    """What becomes of a class, its name in quotation marks, with fewer than `LEAST_TO_TRAIN` training
+    samples, in a task that trains such a class beside others."""
+    more = LEAST_TO_TRAIN - count
+    needed = f"{more} more {'is' if more == 1 else 'are'} needed"
+    if not count:
+        return f"{name} has no {word} to train on and is left out; {needed}"
+    return (
+        f"{name} has only {counted(count, word)} to train on; it is learnt from what there is, but "
+        f"its figures mean little: {needed}"
+    )

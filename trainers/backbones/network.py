@@ -3,7 +3,8 @@
 `Weights` are kept as they come: convolution weight, frozen batch normalisation as scale and bias.
 The scale is multiplied into the weight at each step, which costs next to nothing beside the
 convolution and keeps the geometry of the unfolded weights for fine-tuning. `folded=True` has it
-multiplied in once, for inference.
+multiplied in once, for inference. `normalised=True` has a batch normalisation that is trained in
+place of scale and bias, and random weights: a network that begins from nothing.
 """
 
 from __future__ import annotations
@@ -20,28 +21,40 @@ from trainers.backbones.architecture import (
     FeatureSpan,
     Weights,
     check_weights,
+    fold_batch_normalisation,
     folded,
 )
 from trainers.backbones.registry import Backbone
 from trainers.engine import paddle
 
 Tensor = paddle.Tensor
+EPSILON = 1e-3
+MOMENTUM = 0.95
+"""Of batch normalisation that is trained."""
 
 
 class ConvolutionLayer(paddle.nn.Layer):
     """Convolution, scale, bias and ReLU6 as `Convolution` describes them."""
 
-    def __init__(self, convolution: Convolution, folded: bool) -> None:
+    def __init__(self, convolution: Convolution, folded: bool, normalised: bool) -> None:
         super().__init__()
         self.convolution = convolution
         before, after = convolution.padding
         self._padding = [before, after, before, after]
+        self.scale = None
+        self.norm = None
+        if normalised:
+            self.weight = self.create_parameter(
+                list(convolution.weight_shape),
+                default_initializer=paddle.nn.initializer.KaimingNormal(),
+            )
+            self.norm = paddle.nn.BatchNorm2D(convolution.outputs, MOMENTUM, EPSILON)
+            return
         zero = paddle.nn.initializer.Constant(0.0)
         self.weight = self.create_parameter(
             list(convolution.weight_shape), default_initializer=zero
         )
         self.bias = self.create_parameter([convolution.outputs], default_initializer=zero)
-        self.scale = None
         if not folded:
             self.scale = self.create_parameter([convolution.outputs], default_initializer=zero)
             self.scale.stop_gradient = True
@@ -58,19 +71,22 @@ class ConvolutionLayer(paddle.nn.Layer):
             padding=self._padding,
             groups=self.convolution.groups,
         )
-        value = value + self.bias.reshape([1, -1, 1, 1])
+        if self.norm is not None:
+            value = self.norm(value)
+        else:
+            value = value + self.bias.reshape([1, -1, 1, 1])
         return paddle.nn.functional.relu6(value) if self.convolution.relu6 else value
 
 
 class BlockLayer(paddle.nn.Layer):
     """Convolutions in a row, with the input added where the block is residual."""
 
-    def __init__(self, block: Block, folded: bool) -> None:
+    def __init__(self, block: Block, folded: bool, normalised: bool) -> None:
         super().__init__()
         self.block = block
         for convolution in block.convolutions:
             name = convolution.name.removeprefix(f"{block.name}.")
-            self.add_sublayer(name, ConvolutionLayer(convolution, folded))
+            self.add_sublayer(name, ConvolutionLayer(convolution, folded, normalised))
 
     def forward(self, value: Tensor) -> Tensor:
         before = value
@@ -95,17 +111,23 @@ class BlockNetwork(paddle.nn.Layer):
         blocks: the whole network, or its first or last part.
         feature_blocks: names of the blocks that `features` pools.
         folded: whether the scale is multiplied into the weights (inference).
+        normalised: whether weights are random and batch normalisation is trained.
     """
 
     def __init__(
-        self, blocks: Sequence[Block], feature_blocks: Sequence[str], *, folded: bool = False
+        self,
+        blocks: Sequence[Block],
+        feature_blocks: Sequence[str],
+        *,
+        folded: bool = False,
+        normalised: bool = False,
     ) -> None:
         super().__init__()
         self.blocks = tuple(blocks)
         self.feature_blocks = tuple(feature_blocks)
         self.folded = folded
         for block in blocks:
-            self.add_sublayer(block.name, BlockLayer(block, folded))
+            self.add_sublayer(block.name, BlockLayer(block, folded, normalised))
 
     def forward(self, value: Tensor) -> list[Tensor]:
         """(N, 3, H, W) → the output of each block, (N, C, H / stride, W / stride)."""
@@ -152,9 +174,20 @@ class BlockNetwork(paddle.nn.Layer):
                     getattr(layer, part).set_value(weights[f"{name}.{part}"])
 
     def numpy_weights(self) -> dict[str, NDArray[np.float32]]:
-        """The weights as `load_weights` takes them; a folded network has scales of one."""
+        """The weights as `load_weights` takes them; a folded network has scales of one, a normalised
+        one those of its running statistics."""
         weights: dict[str, NDArray[np.float32]] = {}
         for name, layer in self._convolution_layers():
+            if layer.norm is not None:
+                weights[f"{name}.weight"] = layer.weight.numpy()
+                weights[f"{name}.scale"], weights[f"{name}.bias"] = fold_batch_normalisation(
+                    layer.norm.weight.numpy(),
+                    layer.norm.bias.numpy(),
+                    layer.norm._mean.numpy(),
+                    layer.norm._variance.numpy(),
+                    EPSILON,
+                )
+                continue
             scale = layer.scale
             outputs = layer.convolution.outputs
             weights[f"{name}.weight"] = layer.weight.numpy()

@@ -1,9 +1,9 @@
-"""One candidate of the search: its settings, its head in training, and what it finds."""
+"""One candidate of the search: its settings, its model in training, and what it finds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -15,8 +15,9 @@ from trainers.object_detection.augment import Batch, draw
 from trainers.object_detection.geometry import Array, anchor_points
 from trainers.object_detection.losses import box_overlaps, distribution_focal, quality_focal
 from trainers.object_detection.maps import Pictures
-from trainers.object_detection.network import BINS, Head, Shape, boxes_at, distances
+from trainers.object_detection.network import BINS, Head, boxes_at, distances
 from trainers.object_detection.settings import Settings
+from trainers.object_detection.unfrozen import Unfrozen
 
 Tensor = paddle.Tensor
 MEASURED_AT_ONCE = 8
@@ -24,14 +25,20 @@ FOLLOWED = 4
 """Steps between two moves of the averaged weights: each step would cost a tenth of its time."""
 
 
+Model = Head | Unfrozen
+Make = Callable[[Settings, float], Model]
+"""Settings and share of channels that a training step leaves out → a model."""
+
+
 class Candidate:
-    """A head that trains epoch by epoch.
+    """A head, or a head and its backbone, that trains epoch by epoch.
 
     Everything random follows from `seed` and the epoch's number, so that training can be left after
     any epoch and taken up again.
 
     Args:
         rows: pictures to train on.
+        make: builds the model.
         epochs: that the learning rate's course is made for.
         epoch_pictures: pictures an epoch, in random order; all once where it is 0.
     """
@@ -41,8 +48,7 @@ class Candidate:
         settings: Settings,
         pictures: Pictures,
         rows: NDArray[np.int64],
-        scales: Sequence[Array],
-        classes: int,
+        make: Make,
         *,
         epochs: int,
         seed: int,
@@ -52,18 +58,20 @@ class Candidate:
         self._seed, self.epoch = seed, 0
         self._epoch_pictures = epoch_pictures or len(rows)
         seed_everything(seed)
-        shape = Shape(pictures.levels, settings.width, classes)
-        self.head = Head(shape, scales, settings.dropout)
-        self._averaged = Head(shape, scales)
-        self._averaged.set_state_dict(self.head.state_dict())
+        self.model = make(settings, settings.dropout)
+        self._averaged = make(settings, 0.0)
+        self._averaged.set_state_dict(self.model.state_dict())
         self._averaged.eval()
-        self.points, self.strides = anchor_points(shape.positions)
+        self.points, self.strides = anchor_points(self.model.shape.positions)
         self._steps = epochs * self.steps_an_epoch
-        decayed = {p.name for p in self.head.parameters() if len(p.shape) > 1}
+        decayed = {p.name for p in self.model.parameters() if len(p.shape) > 1}
+        if isinstance(self.model, Unfrozen) and self.model.pretrained:
+            for parameter in self.model.network.parameters():
+                parameter.optimize_attr["learning_rate"] = settings.backbone_rate
         self.optimiser = paddle.optimizer.AdamW(
             settings.rate,
             beta2=0.99,
-            parameters=self.head.parameters(),
+            parameters=self.model.parameters(),
             weight_decay=settings.weight_decay,
             apply_decay_param_fun=lambda name: name in decayed,
             grad_clip=paddle.nn.ClipGradByGlobalNorm(10.0),
@@ -78,7 +86,7 @@ class Candidate:
         random = np.random.default_rng([self._seed, self.epoch])
         seed_everything(int(random.integers(2**31)))
         order, others = self._order(random), self._order(random)
-        self.head.train()
+        self.model.train()
         sums: dict[str, float] = {}
         size = self.settings.batch
         for step in range(self.steps_an_epoch):
@@ -106,7 +114,7 @@ class Candidate:
         return self.settings.rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, done))))
 
     def _step(self, batch: Batch) -> dict[str, float]:
-        raw = self.head([paddle.to_tensor(level) for level in batch.maps])
+        raw = self.model([paddle.to_tensor(level) for level in batch.maps])
         losses = self._losses(raw, batch)
         total = losses["classes"] + self.settings.box_weight * losses["boxes"]
         total = total + self.settings.distribution_weight * losses["distribution"]
@@ -161,15 +169,15 @@ class Candidate:
         )
 
     def _follow(self, steps: int) -> None:
-        """Move the averaged weights towards those of the training head, for so many steps."""
+        """Move the averaged weights towards those of the training model, for so many steps."""
         share = 1 - self.settings.average**steps
         with paddle.no_grad():
-            for mean, new in zip(self._averaged.parameters(), self.head.parameters(), strict=True):
+            for mean, new in zip(self._averaged.parameters(), self.model.parameters(), strict=True):
                 mean.lerp_(new, share)
 
-    def averaged(self) -> Head:
-        """The head with averaged weights and the training head's running statistics."""
-        buffers = dict(self.head.named_sublayers())
+    def averaged(self) -> Model:
+        """The model with averaged weights and the training model's running statistics."""
+        buffers = dict(self.model.named_sublayers())
         for name, layer in self._averaged.named_sublayers():
             if isinstance(layer, paddle.nn.BatchNorm2D):
                 layer._mean.set_value(buffers[name]._mean)
@@ -178,7 +186,7 @@ class Candidate:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that training goes on from, as arrays."""
-        state = {f"head/{n}": v.numpy() for n, v in self.head.state_dict().items()}
+        state = {f"model/{n}": v.numpy() for n, v in self.model.state_dict().items()}
         state |= {f"mean/{n}": v.numpy() for n, v in self._averaged.state_dict().items()}
         names = self._structure_names()
         for key, value in self.optimiser.state_dict().items():
@@ -190,7 +198,7 @@ class Candidate:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take up what `state` gave."""
         names = {structure: own for own, structure in self._structure_names().items()}
-        parts: dict[str, dict[str, NDArray[Any]]] = {"head": {}, "mean": {}, "optimiser": {}}
+        parts: dict[str, dict[str, NDArray[Any]]] = {"model": {}, "mean": {}, "optimiser": {}}
         for key, value in state.items():
             part, _, rest = key.partition("/")
             if part == "optimiser":
@@ -198,7 +206,7 @@ class Candidate:
                 rest = names[structure] + accumulator
             if part in parts:
                 parts[part][rest] = value
-        self.head.set_state_dict(cast(Any, parts["head"]))
+        self.model.set_state_dict(cast(Any, parts["model"]))
         self._averaged.set_state_dict(cast(Any, parts["mean"]))
         self.optimiser.set_state_dict(
             {name: paddle.to_tensor(value) for name, value in parts["optimiser"].items()}
@@ -207,8 +215,8 @@ class Candidate:
 
     def _structure_names(self) -> dict[str, str]:
         """Paddle's own name of each parameter, which differs from process to process, the longest
-        first → its name in the head."""
-        names = {p.name: name for name, p in self.head.named_parameters()}
+        first → its name in the model."""
+        names = {p.name: name for name, p in self.model.named_parameters()}
         return dict(sorted(names.items(), key=lambda item: (-len(item[0]), item[0])))
 
 
@@ -221,14 +229,14 @@ def decoded(raw: Tensor, points: Array, strides: Array) -> Tensor:
     return paddle.concat([boxes, scores], axis=-1)
 
 
-def outputs_of(head: Head, pictures: Pictures, rows: Sequence[int], view: int) -> Array:
-    """(len(rows), A, 4 + K) float32: what a head says of pictures in a view."""
-    points, strides = anchor_points(head.shape.positions)
-    head.eval()
+def outputs_of(model: Model, pictures: Pictures, rows: Sequence[int], view: int) -> Array:
+    """(len(rows), A, 4 + K) float32: what a model says of pictures in a view."""
+    points, strides = anchor_points(model.shape.positions)
+    model.eval()
     parts = []
     with paddle.no_grad():
         for start in range(0, len(rows), MEASURED_AT_ONCE):
             pairs = [(row, view) for row in rows[start : start + MEASURED_AT_ONCE]]
-            raw = head([paddle.to_tensor(level) for level in pictures.maps(pairs)])
+            raw = model([paddle.to_tensor(level) for level in pictures.maps(pairs)])
             parts.append(decoded(raw, points, strides).numpy())
     return np.concatenate(parts)

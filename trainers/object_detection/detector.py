@@ -77,7 +77,10 @@ class DetectorDescription:
 def assemble(
     maps: FeatureMaps, heads: Sequence[Mapping[str, Array]], shapes: Sequence[Shape], mirrored: bool
 ) -> tuple[DetectorDescription, dict[str, Array]]:
-    """Description and parameters of the detector of a backbone and folded heads."""
+    """Description and parameters of the detector of a backbone and folded heads.
+
+    Blocks that were trained together with the only head come with it, named as in the result.
+    """
     _, rows, columns, stride = shapes[0].levels[0]
     description = DetectorDescription(
         maps.name,
@@ -95,7 +98,9 @@ def assemble(
         parameters[f"{NETWORK}.{convolution.name}.weight"] = weight
         parameters[f"{NETWORK}.{convolution.name}.bias"] = bias
     for index, head in enumerate(heads):
-        parameters |= {f"{member_name(index)}.{name}": array for name, array in head.items()}
+        for name, array in head.items():
+            trained = name.startswith(f"{NETWORK}.")
+            parameters[name if trained else f"{member_name(index)}.{name}"] = array
     return description, {name: _canonical(array) for name, array in parameters.items()}
 
 

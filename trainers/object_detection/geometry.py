@@ -15,6 +15,19 @@ from orchard.preprocess import Placement
 Array = NDArray[np.float32]
 VIEWS = ("plain", "mirror", "flip", "turn")
 """Mirrored left to right, top to bottom, both."""
+LEAST_PART = 0.4
+"""Of a box that a tile cuts, less than that is nothing to learn from."""
+
+
+def part_in(boxes: Array, place: Placement) -> tuple[Array, NDArray[np.bool_]]:
+    """The parts (M, 4) of boxes of the picture that lie in the rectangle of an input, and which of the
+    boxes (B,) they are: those of which `LEAST_PART` of the area is left."""
+    left, top, width, height = place.source
+    cut = boxes.copy()
+    np.clip(boxes[:, 0::2], left, left + width, out=cut[:, 0::2])
+    np.clip(boxes[:, 1::2], top, top + height, out=cut[:, 1::2])
+    kept = _area(cut) >= LEAST_PART * np.maximum(_area(boxes), 1e-9)
+    return cut[kept], kept
 
 
 def into_input(boxes: Array, place: Placement) -> Array:

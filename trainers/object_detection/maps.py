@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchard.preprocess import placement
+from orchard.preprocess import output_size, placements
 from trainers.backbones.maps import get_feature_maps, map_shapes
-from trainers.object_detection.geometry import Array, in_view, into_input
+from trainers.object_detection.geometry import Array, in_view, into_input, part_in
 
 SCALE_PICTURES = 32
 """Pictures from which the usual size of a channel is taken."""
@@ -92,9 +92,10 @@ def pictures_of(
     sizes: NDArray[np.int64],
     labels: Sequence[str],
 ) -> Pictures:
-    """Cached features and annotations → pictures.
+    """Cached features and annotations → pictures, one a row of the model's input: R a sample.
 
     Args:
+        matrix: (V, N · R, D), the rows of a sample one after the other.
         annotations: N, {"boxes": [{"label", "left", "top", "width", "height"}, …]} in pixels.
         sizes: (N, 2) width and height of the upright pictures.
     """
@@ -102,15 +103,15 @@ def pictures_of(
     boxes, classes = [], []
     for annotation, (width, height) in zip(annotations, sizes, strict=True):
         found, numbers = true_boxes(annotation, index)
-        boxes.append(into_input(found, placement(operations, int(width), int(height))))
-        classes.append(numbers)
-    resize = operations[0]
+        for place in placements(operations, int(width), int(height)):
+            part, kept = part_in(found, place)
+            boxes.append(into_input(part, place))
+            classes.append(numbers[kept])
     return Pictures(
         matrix,
         tuple(views),
         tuple(levels),
-        int(resize["height"]),
-        int(resize["width"]),
+        *output_size(operations),
         boxes,
         classes,
     )

@@ -24,13 +24,16 @@ from numpy.typing import NDArray
 
 from orchard.blobs import Blobs
 from orchard.errors import NotFound
+from trainers.backbones.maps import get_feature_maps
 from trainers.engine import set_threads
-from trainers.object_detection.candidate import Candidate
+from trainers.object_detection.candidate import Candidate, Make
 from trainers.object_detection.geometry import Array
 from trainers.object_detection.maps import Pictures
-from trainers.object_detection.network import Shape
+from trainers.object_detection.network import Head, Shape
+from trainers.object_detection.pixels import PixelPictures, level_graph
 from trainers.object_detection.population import Heads
 from trainers.object_detection.settings import Settings
+from trainers.object_detection.unfrozen import Unfreezing, Unfrozen
 from trainers.search import Record, halve, rungs_of
 
 logger = logging.getLogger(__name__)
@@ -66,7 +69,10 @@ class Job:
         rungs: as a plan writes them.
         seconds: when the clock ends the search.
         checkpoint: key where the state is kept between tries.
-        epoch_pictures: see `Candidate`. measured_pictures: the search measures at most so many.
+        measured: those of `held_out` that the search measures on.
+        epoch_pictures: see `Candidate`.
+        threads: that training computes with.
+        backbone: how it is trained; None where it is frozen and `features` are its maps.
     """
 
     number: int
@@ -74,6 +80,7 @@ class Job:
     pictures: Pictures
     rows: NDArray[np.int64]
     held_out: NDArray[np.int64]
+    measured: NDArray[np.int64]
     settings: Sequence[Settings]
     classes: int
     rungs: Sequence[dict[str, Any]]
@@ -84,7 +91,8 @@ class Job:
     blobs: Blobs
     checkpoint: str
     epoch_pictures: int = 0
-    measured_pictures: int = 10**9
+    threads: int = 1
+    backbone: Unfreezing | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Member:
     """A member's search.
 
     Attributes:
-        head: the winner, folded (see `folded_head`), with its `shape`.
+        head: the winner, folded (see `folded_arrays`), with its `shape`.
         records: all candidates, the best first.
     """
 
@@ -128,19 +136,18 @@ def _begin() -> None:
 
 
 def train_member(job: Job) -> Member:
-    """Search one member, on one thread."""
+    """Search one member."""
     started = time.monotonic()
-    set_threads(1)
+    set_threads(job.threads)
     pictures = job.pictures.over(job.features.open())
-    scales = pictures.scales(job.rows)
+    make = _maker(job, pictures)
     epochs = sum(int(rung["epochs"]) for rung in job.rungs)
     candidates = [
         Candidate(
             settings,
             pictures,
             job.rows,
-            scales,
-            job.classes,
+            make,
             epochs=epochs,
             seed=job.seed + 1000 * job.number + index,
             epoch_pictures=job.epoch_pictures,
@@ -150,7 +157,7 @@ def train_member(job: Job) -> Member:
     heads = Heads(
         candidates,
         pictures,
-        job.held_out[:: -(-len(job.held_out) // job.measured_pictures)],
+        job.measured,
         job.classes,
         job.objective,
         lambda payload: job.blobs.write(job.checkpoint, payload),
@@ -175,10 +182,31 @@ def train_member(job: Job) -> Member:
     )
     return Member(
         heads.best[best],
-        candidates[best].head.shape,
+        candidates[best].model.shape,
         job.settings,
         outcome.records,
         outcome.stopped_by_clock,
+    )
+
+
+def _maker(job: Job, pictures: Pictures) -> Make:
+    """What builds the models of a job's candidates."""
+
+    def head(settings: Settings, dropout: float) -> Head:
+        return Head(Shape(pictures.levels, settings.width, job.classes), scales, dropout)
+
+    if job.backbone is None:
+        scales = pictures.scales(job.rows)
+        return head
+    backbone = job.backbone
+    maps = get_feature_maps(backbone.name)
+    assert isinstance(pictures, PixelPictures)
+    if backbone.weights == "pretrained":
+        scales = pictures.through(level_graph(maps)).scales(job.rows)
+    else:
+        scales = [np.ones(channels, np.float32) for channels, *_ in pictures.levels]
+    return lambda settings, dropout: Unfrozen(
+        maps, backbone.frozen_to, backbone.weights, head(settings, dropout)
     )
 
 

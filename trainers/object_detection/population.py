@@ -17,9 +17,9 @@ from trainers.object_detection.average_precision import (
     suppressed,
 )
 from trainers.object_detection.candidate import Candidate, outputs_of
-from trainers.object_detection.detector import folded_head
 from trainers.object_detection.geometry import Array
 from trainers.object_detection.maps import Pictures
+from trainers.object_detection.unfrozen import folded_arrays
 from trainers.search import Measure
 
 WORST_CLASS = "worst_class_ap50"
@@ -74,7 +74,7 @@ class Heads:
 
     def remember(self, index: int) -> None:
         if self._epoch > self._loaded:
-            self.best[index] = folded_head(self._candidates[index].averaged())
+            self.best[index] = folded_arrays(self._candidates[index].averaged())
 
     def retain(self, indices: Sequence[int]) -> None:
         self._active = list(indices)

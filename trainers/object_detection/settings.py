@@ -22,6 +22,7 @@ class Settings:
         average: factor of the moving average of weights.
         batch: pictures a step.
         warm_up: steps of the learning rate's rise, at most a fifth of all.
+        backbone_rate: of pretrained blocks that are trained, beside 1 for the head.
     """
 
     width: int = 48
@@ -35,6 +36,7 @@ class Settings:
     average: float = 0.99
     batch: int = 4
     warm_up: int = 60
+    backbone_rate: float = 0.1
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

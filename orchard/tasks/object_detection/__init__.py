@@ -38,6 +38,10 @@ class ObjectDetection(PictureTask):
     service_segment = "detection"
     label_kind = "boxes"
     least_classes = 1
+    # Such a class cannot be left out at no cost: its boxes lie in pictures of other classes, and what
+    # has no box there is learnt as background. Trained on what there is it takes nothing from the
+    # others, whose scores are their own, and its objects stay objects.
+    trains_small_classes = True
     thumbnail_side = 320
     views = ("plain", "mirror", "flip", "turn")
     objectives = {"accuracy": "ap50", "worst_class_recall": "worst_class_ap50"}
@@ -78,6 +82,9 @@ class ObjectDetection(PictureTask):
 
     def stratum(self, annotation: Any, counts: Mapping[str, int] = MappingProxyType({})) -> str:
         return labels.stratum(annotation, counts)
+
+    def object_shares(self, annotation: Any, width: int, height: int) -> tuple[float, ...]:
+        return labels.shares(annotation, width, height)
 
     def merged(self, annotations: Sequence[Any]) -> Any:
         return labels.merged(annotations)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchard.errors import BadInput
-from orchard.preprocess import Placement, placement
+from orchard.preprocess import Placement, placements, tile_overlap
 from orchard.tasks.object_detection.boxes import COLUMNS, SCORE
 
 IOU = 0.6
@@ -27,6 +27,8 @@ MOST_BOXES = 100
 # object has more than ten.
 _MOST_CANDIDATES = 1000
 _CHUNK = 128
+_EDGE = 1.5
+"""A box that comes nearer to an inner edge of a tile, in pixels of the input, is cut off by it."""
 
 Floats = NDArray[np.float32]
 
@@ -47,12 +49,14 @@ def answer(outputs: Floats, shape: Sequence[int], card: Mapping[str, Any]) -> Fl
     Raises:
         BadInput: the outputs have another shape.
     """
-    placements = [placement(card["preprocessing"], shape[1], shape[0])]
+    operations, size = card["preprocessing"], (int(shape[1]), int(shape[0]))
+    places = placements(operations, *size)
     settings = card.get("thresholds") or {}
     return boxes_found(
         outputs,
-        placements,
-        (shape[1], shape[0]),
+        places,
+        size,
+        overlap=_overlap(operations[0], places[0], size) if len(places) > 1 else (0.0, 0.0),
         iou=float(settings.get("iou", IOU)),
         least_score=float(settings.get("least_score", LEAST_SCORE)),
         most_boxes=int(settings.get("most_boxes", MOST_BOXES)),
@@ -64,6 +68,7 @@ def boxes_found(
     placements: Sequence[Placement],
     size: tuple[int, int],
     *,
+    overlap: tuple[float, float] = (0.0, 0.0),
     iou: float = IOU,
     least_score: float = LEAST_SCORE,
     most_boxes: int = MOST_BOXES,
@@ -72,6 +77,12 @@ def boxes_found(
 
     Greedy non-maximum suppression a class, over all rows together. Equal scores keep the order of
     the output.
+
+    Args:
+        overlap: width and height up to which a box lies whole, and apart from the inner edges, in a
+            tile, so that the input of the whole picture is not asked for it. What a tile cuts off is
+            whole in another one or in the whole picture, so that a box at an inner edge of a tile is
+            dropped.
     """
     if outputs.ndim != 3 or outputs.shape[2] < 5 or len(outputs) != len(placements):
         raise BadInput(
@@ -85,15 +96,18 @@ def boxes_found(
     places, kinds = np.divmod(chosen, classes)
     rows = places // outputs.shape[1]
     edges = outputs.reshape(-1, 4 + classes)[places, :4].astype(np.float64)
+    counted = np.ones(len(edges), np.bool_)
     for number, one in enumerate(placements):
         own = slice(None) if len(placements) == 1 else rows == number
         edges[own] = _to_picture(edges[own], one)
+        if len(placements) > 1:
+            counted[own] = _counts(edges[own], one, size, overlap)
     np.clip(edges[:, 0::2], 0, size[0], out=edges[:, 0::2])
     np.clip(edges[:, 1::2], 0, size[1], out=edges[:, 1::2])
     # float32, as the answer is, so that what is compared is what is stored.
     boxes = edges.astype(np.float32)
     boxes[:, 2:] -= boxes[:, :2]
-    real = (boxes[:, 2] > 0) & (boxes[:, 3] > 0)
+    real = counted & (boxes[:, 2] > 0) & (boxes[:, 3] > 0)
     boxes, kinds, chosen = boxes[real], kinds[real], chosen[real]
     kept = suppressed(boxes, kinds, iou, most_boxes)
     found = np.empty((len(kept), COLUMNS), np.float32)
@@ -174,6 +188,38 @@ def _best(scores: Floats, least: float) -> NDArray[np.int64]:
         chosen = np.concatenate([above, equal[: _MOST_CANDIDATES - len(above)]])
         chosen.sort()
     return chosen[np.argsort(-scores[chosen], kind="stable")]
+
+
+def _overlap(
+    tiles: Mapping[str, Any], tile: Placement, size: tuple[int, int]
+) -> tuple[float, float]:
+    """What tiles share, in pixels of the picture, without the strips at their inner edges."""
+    shared = tile_overlap(tiles, *size)
+    across, down = (tile.source[axis] / tile.target[axis] for axis in (2, 3))
+    return shared[0] - 2.1 * _EDGE * across, shared[1] - 2.1 * _EDGE * down
+
+
+def _counts(
+    edges: NDArray[np.float64], one: Placement, size: tuple[int, int], overlap: tuple[float, float]
+) -> NDArray[np.bool_]:
+    """Which boxes (N, 4) of one of several inputs are its own to find."""
+    left, top, width, height = one.source
+    if (width, height) == size:
+        sides = edges[:, 2:] - edges[:, :2]
+        larger: NDArray[np.bool_] = (sides > np.array(overlap)).any(axis=1)
+        return larger
+    scale_x, scale_y = width / one.target[2], height / one.target[3]
+    near_x, near_y = _EDGE * scale_x, _EDGE * scale_y
+    whole = np.ones(len(edges), np.bool_)
+    if left > 0:
+        whole &= edges[:, 0] >= left + near_x
+    if top > 0:
+        whole &= edges[:, 1] >= top + near_y
+    if left + width < size[0]:
+        whole &= edges[:, 2] <= left + width - near_x
+    if top + height < size[1]:
+        whole &= edges[:, 3] <= top + height - near_y
+    return whole
 
 
 def _to_picture(edges: NDArray[np.float64], one: Placement) -> NDArray[np.float64]:

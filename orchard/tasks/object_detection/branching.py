@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from orchard.errors import BadInput
-from orchard.preprocess import feature_key, normalised
-from orchard.tasks.base import Ask, Planned
+from orchard.preprocess import feature_key
+from orchard.tasks.base import LEAST_TO_TRAIN, Ask, Planned
+from orchard.tasks.object_detection import tiling
+from orchard.tasks.object_detection.fine_tuning import fine_tuned
+from orchard.tasks.object_detection.sizes import (
+    FOLDS,
+    MEASURED_PICTURES,
+    PIXELS,
+    TRIAL_SECONDS,
+    VIEWS,
+    WIDTH,
+    Choice,
+    decode_seconds,
+    epoch_pictures,
+    epoch_seconds,
+    input_size,
+    median_size,
+    operations,
+)
+from orchard.tasks.wording import too_few
 
 KIND = "maps"
-SIDE_MULTIPLE = 32
-PIXELS = (320 * 416, 384 * 512, 480 * 640)
-"""Input sizes to choose from, from cheap to dear."""
-LARGEST_RATIO = 2.0
-"""Of the input's sides; longer pictures are padded."""
-LARGEST_GROWTH = 1.6
-"""Pictures are not blown up by more than that: there is no detail to find."""
-
-VIEWS = ("plain", "mirror", "flip", "turn")
 VIEW_CHOICES = (4, 2, 1)
 PREPARE_SHARE = 0.45
 MOST_BYTES = 20e9
@@ -30,42 +37,18 @@ STORE_GIGABYTE = 15.0
 
 MEMBERS = 2
 MOST_MEMBERS = 4
-FOLDS = 5
 MANY_SAMPLES = 2000
 """From here on one fifth validates; below, each member holds out another fifth."""
-EPOCH_PICTURES = (160, 400)
-"""An epoch of a small set passes over it more than once, one of a large set is a random part."""
-MEASURED_PICTURES = 150
 GOOD_EPOCHS = 16
 """A size is taken only where each member gets that many epochs."""
 MOST_EPOCHS = 40
 """More only learn the samples by heart."""
 FIRST_RUNG = 0.2
-WIDTH = 48
 
 TRAIN_MEGAPIXEL = 0.26
 """Core seconds to train on a picture, for each million pixels of input, at `WIDTH` channels."""
-MEASURE_SHARE = 0.4
-"""Measuring a picture against training on it."""
-TRIAL_SECONDS = 18.0
-"""Of a trial beside training: libraries in each process, reading features, export, proof."""
 BRANCH_MINUTES = 30.0
 """From here on a second branch tries another input size."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An input size with its views and what is left for training."""
-
-    height: int
-    width: int
-    views: int
-    prepare: float
-    training: float
-
-    @property
-    def megapixels(self) -> float:
-        return self.height * self.width / 1e6
 
 
 def plan(ask: Ask) -> Planned:
@@ -84,67 +67,90 @@ def plan(ask: Ask) -> Planned:
         )
     name = min(names, key=lambda each: float(ask.cards[each]["milliseconds_per_megapixel"]))
     card = ask.cards[name]
+    ask.reasons.extend(
+        too_few(repr(label), count, "picture")
+        for label, count in ask.counts.items()
+        if count < LEAST_TO_TRAIN
+    )
     choices = _choices(ask, card)
-    chosen = _chosen(ask, choices)
+    chosen = _chosen(ask, card, choices)
+    _say_views(ask, chosen)
     folds = _folds(ask)
-    kept = [chosen]
-    if ask.minutes >= BRANCH_MINUTES and len(choices) > 1:
-        place = choices.index(chosen)
+    kept, tuned = [chosen], fine_tuned(ask, chosen, name, card)
+    if ask.minutes >= BRANCH_MINUTES and not tuned and len(choices) > 1:
+        sides = [(choice.height, choice.width) for choice in choices]
+        place = sides.index((chosen.height, chosen.width))
         kept.append(choices[place + 1] if place + 1 < len(choices) else choices[place - 1])
         ask.reasons.append("two branches, with pictures of different size, share the time")
-    made = [_branch(ask, each, name, card, len(kept)) for each in kept]
-    return Planned(folds, made, decode_seconds(ask))
-
-
-def decode_seconds(ask: Ask) -> float:
-    """Seconds of a core to read one picture of middle size."""
-    width, height = _median(ask.summary)
-    return ask.costs.decode_megapixel * width * height / 1e6
-
-
-def input_size(width: int, height: int, pixels: float) -> tuple[int, int]:
-    """(height, width) of an input of about so many pixels in the shape of the picture."""
-    ratio = min(LARGEST_RATIO, max(1 / LARGEST_RATIO, width / height))
-    pixels = min(pixels, LARGEST_GROWTH**2 * width * height)
-    sides = (math.sqrt(pixels / ratio), math.sqrt(pixels * ratio))
-    rows, columns = (max(2, round(side / SIDE_MULTIPLE)) * SIDE_MULTIPLE for side in sides)
-    return rows, columns
+    # A branch on a GPU leaves the cores to the others.
+    count = len(kept) + sum(not branch["gpus"] for branch in tuned)
+    made = [_branch(ask, each, name, card, count) for each in kept]
+    return Planned(folds, made + tuned, decode_seconds(ask))
 
 
 def _choices(ask: Ask, card: Mapping[str, Any]) -> list[Choice]:
-    """The input sizes from cheap to dear, each with as many views as its share of time allows."""
-    sizes = dict.fromkeys(input_size(*_median(ask.summary), pixels) for pixels in PIXELS)
+    """The input sizes from cheap to dear."""
+    sizes = dict.fromkeys(input_size(*median_size(ask.summary), pixels) for pixels in PIXELS)
+    return [choice_of(ask, card, *size) for size in sizes]
+
+
+def choice_of(ask: Ask, card: Mapping[str, Any], height: int, width: int, tiles: int = 1) -> Choice:
+    """An input size with as many views as its share of time allows, and `tiles` a side."""
+    inputs = ask.samples * Choice(height, width, 1, 0.0, 0.0, tiles).inputs
     cores = ask.costs.cores
     numbers = sum(level["channels"] / level["stride"] ** 2 for level in card["levels"])
-    found = []
-    for height, width in sizes:
-        megapixels = height * width / 1e6
-        graph = ask.samples * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
-        allowed = PREPARE_SHARE * ask.seconds * cores
-        size = 2 * numbers * 1e6 * megapixels * ask.samples
-        view = graph + STORE_GIGABYTE * size / 1e9
-        fitting = [
-            count
-            for count in VIEW_CHOICES
-            if count * view <= allowed and count * size <= MOST_BYTES
-        ]
-        views = fitting[0] if fitting else 1
-        wall = ask.costs.spark_start + (views * view + ask.samples * decode_seconds(ask)) / cores
-        training = max(30.0, ask.seconds - wall - TRIAL_SECONDS) * cores
-        found.append(Choice(height, width, views, views * view, training))
-    return found
+    megapixels = height * width / 1e6
+    graph = inputs * float(card["milliseconds_per_megapixel"]) / 1000 * megapixels
+    allowed = PREPARE_SHARE * ask.seconds * cores
+    size = 2 * numbers * 1e6 * megapixels * inputs
+    view = graph + STORE_GIGABYTE * size / 1e9
+    fitting = [
+        count for count in VIEW_CHOICES if count * view <= allowed and count * size <= MOST_BYTES
+    ]
+    views = fitting[0] if fitting else 1
+    wall = ask.costs.spark_start + (views * view + ask.samples * decode_seconds(ask)) / cores
+    training = max(30.0, ask.seconds - wall - TRIAL_SECONDS) * cores
+    return Choice(height, width, views, views * view, training, tiles)
 
 
-def _chosen(ask: Ask, choices: list[Choice]) -> Choice:
-    """The dearest size at which every member gets enough epochs; the cheapest at least."""
-    chosen = choices[0]
-    for choice in choices:
-        if choice.training / _epoch_seconds(ask.samples, choice) >= MEMBERS * GOOD_EPOCHS:
-            chosen = choice
+def _chosen(ask: Ask, card: Mapping[str, Any], choices: list[Choice]) -> Choice:
+    """The dearest size at which every member gets enough epochs, the cheapest at least; with tiles
+    where objects are small, if need be at a smaller size."""
+    place = max(
+        (number for number, choice in enumerate(choices) if _enough(ask, choice, MEMBERS)),
+        default=0,
+    )
+    chosen = choices[place]
+    small = False
+    for choice in reversed(choices[: place + 1]):
+        tiles = tiling.wanted(ask, choice.height, choice.width)
+        small = small or (choice is chosen and tiles is not None)
+        if not small:
+            break
+        if tiles is None:
+            continue
+        tiled = choice_of(ask, card, choice.height, choice.width, tiles.tiles)
+        if tiled.prepare <= PREPARE_SHARE * ask.seconds * ask.costs.cores and _enough(ask, tiled):
+            ask.reasons.append(tiling.said(tiles, choice.height, choice.width))
+            return tiled
     ask.reasons.append(
         f"pictures are fitted into {chosen.width}×{chosen.height} pixels: the largest size that "
         f"leaves time to learn"
     )
+    if small:
+        ask.reasons.append(
+            "half of the objects are very small; tiles would help, with more minutes"
+        )
+    return chosen
+
+
+def _enough(ask: Ask, choice: Choice, members: int = 1) -> bool:
+    """Whether so many members get enough epochs."""
+    epochs = choice.training / epoch_seconds(ask.samples, choice, TRAIN_MEGAPIXEL)
+    return epochs >= members * GOOD_EPOCHS
+
+
+def _say_views(ask: Ask, chosen: Choice) -> None:
     ask.reasons.append(
         {
             4: "each picture is also seen mirrored and upside down",
@@ -152,20 +158,6 @@ def _chosen(ask: Ask, choices: list[Choice]) -> Choice:
             1: "there is no time for mirrored views",
         }[chosen.views]
     )
-    return chosen
-
-
-def _epoch_seconds(samples: int, choice: Choice) -> float:
-    """Core seconds of one candidate's epoch and its measurement."""
-    trained = _epoch_pictures(samples)
-    measured = min(MEASURED_PICTURES, samples / FOLDS)
-    return TRAIN_MEGAPIXEL * choice.megapixels * (trained + MEASURE_SHARE * measured)
-
-
-def _epoch_pictures(samples: int) -> int:
-    """Pictures an epoch: those a member learns from, within `EPOCH_PICTURES`."""
-    least, most = EPOCH_PICTURES
-    return max(least, min(most, samples * (FOLDS - 1) // FOLDS))
 
 
 def _folds(ask: Ask) -> int:
@@ -183,44 +175,31 @@ def _branch(
     ask: Ask, choice: Choice, name: str, card: Mapping[str, Any], count: int
 ) -> dict[str, Any]:
     work = _work(ask, choice, count)
-    spent = sum(rung["keep"] * rung["epochs"] for rung in work["rungs"]) * work["members"]
-    training = spent * _epoch_seconds(ask.samples, choice)
-    size = f"{choice.width}x{choice.height}"
-    operations = normalised(
-        [
-            {
-                "operation": "resize",
-                "fit": "pad",
-                "width": choice.width,
-                "height": choice.height,
-                "kernel": "bilinear",
-            },
-            {
-                "operation": "normalise",
-                "mean": 0.0,
-                "scale": 1.0,
-                "layout": "CHW",
-                "channels": "RGB",
-            },
-        ],
-        card["normalisation"],
-    )
     ask.reasons.append(
         f"{work['members']} members of {work['candidates']} candidate"
         f"{'s' if work['candidates'] > 1 else ''} each, up to "
         f"{sum(rung['epochs'] for rung in work['rungs'])} epochs, at {choice.width}×{choice.height}"
     )
+    return frozen(ask, choice, name, card, work)
+
+
+def frozen(
+    ask: Ask, choice: Choice, name: str, card: Mapping[str, Any], work: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A branch on cached maps with the given work."""
+    spent = sum(rung["keep"] * rung["epochs"] for rung in work["rungs"]) * work["members"]
+    training = spent * epoch_seconds(ask.samples, choice, TRAIN_MEGAPIXEL)
     return {
-        "key": f"{name.removesuffix('-maps')}-{size}",
-        "title": f"{str(card['title']).removeprefix('EfficientNet-')} · {size} px",
+        "key": f"{name.removesuffix('-maps')}-{choice.form}",
+        "title": f"{str(card['title']).removeprefix('EfficientNet-')} · {choice.title}",
         "backbone": name,
         "mode": "frozen",
         "views": list(VIEWS[: choice.views]),
-        "preprocessing": operations,
-        "feature_key": feature_key(name, f"{size}-pad", card["sha256"]),
-        "work": work,
+        "preprocessing": operations(choice, card),
+        "feature_key": feature_key(name, f"{choice.form}-pad", card["sha256"]),
+        "work": dict(work),
         "gpus": 0,
-        "pixels": choice.height * choice.width,
+        "pixels": choice.height * choice.width * choice.inputs,
         "prepare_seconds": round(choice.prepare, 2),
         "seconds": round(TRIAL_SECONDS + training / work["processes"], 1),
     }
@@ -229,7 +208,7 @@ def _branch(
 def _work(ask: Ask, choice: Choice, branches: int) -> dict[str, Any]:
     """Members first, then epochs, then candidates: two members are worth more than twice the
     epochs, and a second candidate more than epochs above `MOST_EPOCHS`."""
-    total = choice.training / branches / _epoch_seconds(ask.samples, choice)
+    total = choice.training / branches / epoch_seconds(ask.samples, choice, TRAIN_MEGAPIXEL)
     members = MEMBERS if total >= 6 else 1
     members = max(members, min(MOST_MEMBERS, int(total / (2 * MOST_EPOCHS))))
     each = total / members
@@ -246,12 +225,7 @@ def _work(ask: Ask, choice: Choice, branches: int) -> dict[str, Any]:
         "patience": max(4, length // 2),
         "width": WIDTH,
         "mirrored": choice.views > 1,
-        "epoch_pictures": _epoch_pictures(ask.samples),
+        "epoch_pictures": epoch_pictures(ask.samples, choice),
         "measured_pictures": MEASURED_PICTURES,
         "processes": max(1, min(members, ask.costs.cores // branches)),
     }
-
-
-def _median(summary: Mapping[str, Any]) -> tuple[int, int]:
-    width, height = (summary.get("sizes") or {}).get("median") or (640, 480)
-    return max(1, int(width)), max(1, int(height))

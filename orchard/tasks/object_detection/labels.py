@@ -23,6 +23,7 @@ also be
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -78,6 +79,18 @@ def stratum(annotation: Any, counts: Mapping[str, int] = MappingProxyType({})) -
     if not here:
         return NOTHING
     return min(here, key=lambda name: (counts.get(name, 0), here[name], name))
+
+
+def shares(annotation: Any, width: int, height: int) -> tuple[float, ...]:
+    """The root of each box's share of the picture's area; crowds are left out."""
+    area = width * height
+    if not area:
+        return ()
+    return tuple(
+        min(1.0, math.sqrt(float(each["width"]) * float(each["height"]) / area))
+        for each in boxes_of(annotation)
+        if not each.get("crowd")
+    )
 
 
 def merged(annotations: Sequence[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchard.checking import splits
-from orchard.checking.advice import LEAST_TO_TRAIN, advise
+from orchard.checking.advice import advise
 from orchard.checking.manifest import MANIFEST_SCHEMA, census
 from orchard.tasks import task
 from orchard.tasks.image_classification import ImageClassification
@@ -118,11 +119,29 @@ def test_samples_that_hold_a_class_and_objects_are_counted_apart() -> None:
     assert found.splits == {"train": 2, "test": 1}
 
 
+def test_how_large_objects_are_is_counted_over_what_is_learnt_from() -> None:
+    def boxes(*sides: float) -> str:
+        made = [{"label": "x", "left": 0, "top": 0, "width": s, "height": s} for s in sides]
+        return json.dumps({"boxes": made})
+
+    size = {"width": 200, "height": 50}
+    rows = [
+        row("a", annotation=boxes(10, 40), **size),
+        row("b", annotation=boxes(20), **size),
+        row("c", annotation=boxes(1, 1, 1, 1), split="test", fold=-1, **size),
+    ]
+    assert census(table(rows).to_batches(), task("object_detection")).object_share == 0.2
+    assert census(table([row("a")]).to_batches(), TASK).object_share is None
+
+
 def test_a_task_may_do_with_one_class() -> None:
     labels = {"a": counts(40, 10)}
-    assert not advise(labels, "picture", 2).trainable
-    assert advise(labels, "picture", 1).trainable
-    assert "At least 1 class with pictures is needed" in advise({}, "picture", 1).reasons[0]
+    assert not advise(labels, task("image_classification")).trainable
+    assert advise(labels, task("object_detection")).trainable
+    assert (
+        "At least 1 class with pictures is needed"
+        in advise({}, task("object_detection")).reasons[0]
+    )
 
 
 @given(st.text(min_size=1))
@@ -151,23 +170,38 @@ def counts(train: int, test: int = 0) -> dict[str, int]:
 
 
 def test_what_is_missing_is_named() -> None:
-    found = advise({"dent": counts(100, 25), "scratch": counts(6, 2)}, "picture", 2)
+    found = advise({"dent": counts(100, 25), "scratch": counts(6, 2)}, task("image_classification"))
     assert found.trainable
     assert found.advice[0] == "12 more of `scratch`, please"
     assert any("125" in line and "8" in line for line in found.advice)
 
 
 def test_one_class_is_not_enough() -> None:
-    found = advise({"normal": counts(100, 25)}, "picture", 2)
+    found = advise({"normal": counts(100, 25)}, task("image_classification"))
     assert not found.trainable
     assert "only `normal`" in found.reasons[0]
 
 
 def test_a_class_too_small_to_train_is_named() -> None:
-    few = LEAST_TO_TRAIN - 1
-    found = advise({"a": counts(40, 10), "b": counts(few, 1)}, "picture", 2)
+    few = 4
+    found = advise({"a": counts(40, 10), "b": counts(few, 1)}, task("image_classification"))
     assert [reason for reason in found.reasons if f"`b` has {few}" in reason]
 
 
+def test_a_small_class_does_not_stop_a_task_that_trains_it_beside_others() -> None:
+    labels = {"cup": counts(2, 1), "jar": counts(40, 10), "lid": counts(0, 3)}
+    found = advise(labels, task("object_detection"))
+    assert found.trainable
+    cup, lid = (next(line for line in found.advice if name in line) for name in ("cup", "lid"))
+    assert "`cup` has only 2 pictures to train on" in cup and "3 more are needed" in cup
+    assert "left out" in lid and "5 more are needed" in lid
+    assert not any("jar" in line for line in (cup, lid))
+
+
+def test_nothing_is_trained_where_every_class_is_too_small() -> None:
+    found = advise({"cup": counts(2, 1), "jar": counts(4, 1)}, task("object_detection"))
+    assert len(found.reasons) == 2 and "`jar` has 4 pictures" in found.reasons[1]
+
+
 def test_nothing_to_measure_on_is_a_reason() -> None:
-    assert not advise({"a": counts(40), "b": counts(40)}, "picture", 2).trainable
+    assert not advise({"a": counts(40), "b": counts(40)}, task("image_classification")).trainable

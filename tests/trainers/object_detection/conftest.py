@@ -21,13 +21,22 @@ Trained = Callable[..., TrialResult]
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Train a branch over a store of its own."""
 
-    def train(root: Path | None = None, *, labelled: bool = True, **work: Any) -> TrialResult:
+    def train(
+        root: Path | None = None,
+        *,
+        labelled: bool = True,
+        tiles: int = 1,
+        make: Callable[[int], synthetic.Scene] = synthetic.scene,
+        **work: Any,
+    ) -> TrialResult:
         home = root or tmp_path_factory.mktemp("detector")
-        blobs, samples, features = synthetic.data(home / "store", 16, labelled=labelled)
+        blobs, samples, features = synthetic.data(
+            home / "store", 16, labelled=labelled, tiles=tiles, make=make
+        )
         folder = Path(tmp_path_factory.mktemp("trial"))
         with synthetic.registered():
             return trial.run(
-                synthetic.branch(**work),
+                synthetic.branch(tiles=tiles, **work),
                 synthetic.PLAN,
                 samples,
                 features,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from orchard.blobs import Blobs, SegmentWriter
-from orchard.preprocess import apply
+from orchard.preprocess import inputs
 from tests.trainers.backbones.tiny import random_weights
 from trainers.backbones.architecture import Block, Convolution
 from trainers.backbones.maps import FeatureMaps, feature_maps, maps_graph
@@ -96,15 +96,17 @@ def scene(seed: int, width: int = 96, height: int = 60) -> Scene:
     return Scene(buffer.getvalue(), {"boxes": boxes})
 
 
-def feature_matrix(scenes: list[Scene]) -> NDArray[np.float16]:
-    """(4, N, D): the features that the prepare step would leave, in all views."""
+def feature_matrix(
+    scenes: list[Scene], operations: list[dict[str, Any]] = OPERATIONS
+) -> NDArray[np.float16]:
+    """(4, N, R · D): the features that the prepare step would leave, in all views."""
     session = onnxruntime.InferenceSession(
         maps_graph(TINY_MAPS), providers=["CPUExecutionProvider"]
     )
-    inputs = np.stack([apply(OPERATIONS, pixels_of(each.payload)) for each in scenes])
-    views = [inputs, inputs[..., ::-1], inputs[..., ::-1, :], inputs[..., ::-1, ::-1]]
+    made = np.concatenate([inputs(operations, pixels_of(each.payload)) for each in scenes])
+    views = [made, made[..., ::-1], made[..., ::-1, :], made[..., ::-1, ::-1]]
     rows = [session.run(None, {"input": np.ascontiguousarray(view)})[0] for view in views]
-    return np.stack(rows).astype(np.float16)
+    return np.stack(rows).astype(np.float16).reshape(4, len(scenes), -1)
 
 
 def pixels_of(payload: bytes) -> NDArray[np.uint8]:
@@ -112,15 +114,22 @@ def pixels_of(payload: bytes) -> NDArray[np.uint8]:
 
 
 def data(
-    root: Path, count: int, folds: int = 4, *, labelled: bool = True
+    root: Path,
+    count: int,
+    folds: int = 4,
+    *,
+    labelled: bool = True,
+    tiles: int = 1,
+    make: Callable[[int], Scene] = scene,
 ) -> tuple[Blobs, Samples, Features]:
     """A store with `count` pictures, dealt to the folds, and their features.
 
     Args:
         labelled: otherwise the boxes are at places where nothing is.
+        tiles: columns and rows. make: seed → picture.
     """
     blobs = Blobs(str(root))
-    scenes = sorted((scene(seed) for seed in range(count)), key=lambda each: _name(each.payload))
+    scenes = sorted((make(seed) for seed in range(count)), key=lambda each: _name(each.payload))
     if not labelled:
         for each in scenes:
             each.annotation["boxes"] = [
@@ -137,13 +146,19 @@ def data(
         np.arange(count, dtype=np.int64) % folds,
         folds,
         [places[name] for name in names],
-        np.tile(np.array([[96, 60]], np.int64), (count, 1)),
+        np.array([pixels_of(each.payload).shape[1::-1] for each in scenes], np.int64),
     )
-    features = Features(feature_matrix(scenes), VIEWS, np.arange(count), {})
+    features = Features(feature_matrix(scenes, tiled(tiles)), VIEWS, np.arange(count), {})
     return blobs, samples, features
 
 
-def branch(**work: Any) -> dict[str, Any]:
+def tiled(count: int) -> list[dict[str, Any]]:
+    """`OPERATIONS` with so many columns and rows of tiles."""
+    tiles = {"operation": "tiles", "columns": count, "rows": count, "overlap": 25}
+    return [tiles, *OPERATIONS] if count > 1 else OPERATIONS
+
+
+def branch(mode: str = "frozen", tiles: int = 1, **work: Any) -> dict[str, Any]:
     """A branch over these pictures; `work` replaces parts of its work."""
     usual = {
         "members": 2,
@@ -158,8 +173,9 @@ def branch(**work: Any) -> dict[str, Any]:
         "key": "tiny",
         "title": "Tiny",
         "backbone": NAME,
+        "mode": mode,
         "views": list(VIEWS),
-        "preprocessing": OPERATIONS,
+        "preprocessing": tiled(tiles),
         "work": {**usual, **work},
     }
 

@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchard.preprocess import apply, placement
+from orchard.preprocess import Placement, apply, placement
 from tests.trainers.object_detection.synthetic import OPERATIONS
 from trainers.object_detection.augment import join_boxes
-from trainers.object_detection.geometry import VIEWS, anchor_points, in_view, into_input, overlaps
+from trainers.object_detection.geometry import (
+    VIEWS,
+    anchor_points,
+    in_view,
+    into_input,
+    overlaps,
+    part_in,
+)
 
 
 @pytest.mark.parametrize("size", [(120, 60), (60, 120), (96, 64)])
@@ -56,3 +63,20 @@ def test_halves_keep_their_own_boxes() -> None:
     boxes, classes = join_boxes((first, np.arange(3)), (second, np.arange(10, 12)), 0, 32)
     assert boxes.tolist() == [[0, 0, 30, 10], [20, 20, 32, 30], [50, 0, 60, 10]]
     assert classes.tolist() == [0, 2, 11]
+
+
+def test_a_tile_learns_of_a_box_what_lies_in_it_and_nothing_of_a_sliver() -> None:
+    tile = Placement(source=(100, 50, 80, 60), target=(0, 0, 160, 120))
+    boxes = np.array(
+        [
+            [110, 60, 130, 80],  # within
+            [90, 60, 110, 80],  # half of it
+            [95, 40, 102, 60],  # a corner
+            [10, 10, 30, 30],  # elsewhere
+        ],
+        np.float32,
+    )
+    parts, kept = part_in(boxes, tile)
+    assert kept.tolist() == [True, True, False, False]
+    np.testing.assert_allclose(parts, [[110, 60, 130, 80], [100, 60, 110, 80]])
+    np.testing.assert_allclose(into_input(parts, tile), [[20, 20, 60, 60], [0, 20, 20, 60]])

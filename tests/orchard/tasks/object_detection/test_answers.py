@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from orchard.errors import BadInput
-from orchard.preprocess import Placement, apply, standard
+from orchard.preprocess import Placement, apply, placements, standard
 from orchard.tasks import task
-from orchard.tasks.object_detection.answers import boxes_found, suppressed
+from orchard.tasks.object_detection.answers import answer, boxes_found, suppressed
 from orchard.tasks.object_detection.boxes import overlaps
 
 TASK = task("object_detection")
@@ -149,3 +149,52 @@ def test_stored_flat_an_answer_comes_back() -> None:
     answer = np.arange(12, dtype=np.float32).reshape(2, 6)
     assert TASK.unflattened(answer.ravel(), ["a"]).tolist() == answer.tolist()
     assert TASK.unflattened(np.zeros(0, np.float32), ["a"]).shape == (0, 6)
+
+
+def _tile_outputs(
+    boxes: list[tuple[float, float, float, float]], size: tuple[int, int]
+) -> np.ndarray:
+    """What a perfect model of one class says of a picture: in each input, the parts of the boxes."""
+    rows = []
+    for place in placements(TILED, *size):
+        left, top, width, height = place.source
+        x, y, *sides = place.target
+        scale = np.array([sides[0] / width, sides[1] / height] * 2)
+        row = np.zeros((len(boxes), 5), np.float32)
+        for target, box in zip(row, boxes, strict=True):
+            cut = np.clip(box, (left, top) * 2, (left + width, top + height) * 2)
+            if cut[2] > cut[0] and cut[3] > cut[1]:
+                target[:4] = (cut - (left, top) * 2) * scale + (x, y) * 2
+                target[4] = 0.9
+        rows.append(row)
+    return np.stack(rows)
+
+
+TILED = [
+    {"operation": "tiles", "columns": 3, "rows": 2, "overlap": 25},
+    *standard(64, "pad"),
+]
+
+
+@given(
+    width=st.integers(200, 900),
+    height=st.integers(200, 900),
+    share=st.tuples(*[st.floats(0, 1)] * 4),
+)
+def test_an_object_is_found_once_and_whole_wherever_tiles_cut_it(
+    width: int, height: int, share: tuple[float, float, float, float]
+) -> None:
+    across, down = 4 + share[0] * (width - 4), 4 + share[1] * (height - 4)
+    left, top = share[2] * (width - across), share[3] * (height - down)
+    outputs = _tile_outputs([(left, top, left + across, top + down)], (width, height))
+    found = answer(outputs, (height, width, 3), {"preprocessing": TILED})
+    assert len(found) == 1
+    np.testing.assert_allclose(found[0, 2:], [left, top, across, down], atol=0.05)
+
+
+def test_objects_of_all_sizes_are_found_in_tiles_and_in_the_whole() -> None:
+    boxes = [(0.0, 0.0, 12.0, 9.0), (150.0, 90.0, 158.0, 99.0), (20.0, 30.0, 380.0, 210.0)]
+    outputs = _tile_outputs(boxes, (400, 240))
+    found = answer(outputs, (240, 400, 3), {"preprocessing": TILED})
+    expected = sorted([a, b, c - a, d - b] for a, b, c, d in boxes)
+    np.testing.assert_allclose(sorted(found[:, 2:].tolist()), expected, atol=0.05)

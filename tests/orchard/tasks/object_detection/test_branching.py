@@ -12,12 +12,8 @@ from orchard.errors import BadInput
 from orchard.preprocess import validate
 from orchard.tasks.base import Ask
 from orchard.tasks.costs import Costs
-from orchard.tasks.object_detection.branching import (
-    MOST_EPOCHS,
-    SIDE_MULTIPLE,
-    input_size,
-    plan,
-)
+from orchard.tasks.object_detection.branching import MOST_EPOCHS, plan
+from orchard.tasks.object_detection.sizes import SIDE_MULTIPLE, input_size
 
 CARD: dict[str, Any] = {
     "kind": "maps",
@@ -33,16 +29,17 @@ CARD: dict[str, Any] = {
 }
 
 
-def _ask(
+def asked(
     samples: int = 291,
     minutes: float = 10.0,
     size: tuple[int, int] = (640, 480),
     counts: dict[str, int] | None = None,
     cards: dict[str, Any] | None = None,
+    share: float | None = None,
 ) -> Ask:
     counts = {"RBC": 280, "WBC": 270} if counts is None else counts
     return Ask(
-        summary={"sizes": {"median": list(size)}},
+        summary={"sizes": {"median": list(size)}, **({"object_share": share} if share else {})},
         labels=sorted(counts),
         counts=counts,
         samples=samples,
@@ -62,7 +59,7 @@ def _epochs(branch: dict[str, Any]) -> int:
 
 
 def test_ten_minutes_fit_into_ten_minutes() -> None:
-    ask = _ask()
+    ask = asked()
     planned = plan(ask)
     assert planned.folds == 5
     (branch,) = planned.branches
@@ -102,7 +99,7 @@ def test_every_size_suits_the_strides(width: int, height: int, pixels: float) ->
     size=st.tuples(st.integers(20, 4000), st.integers(20, 4000)),
 )
 def test_any_plan_is_whole(samples: int, minutes: float, size: tuple[int, int]) -> None:
-    planned = plan(_ask(samples, minutes, size))
+    planned = plan(asked(samples, minutes, size))
     made = planned.branches
     assert planned.decode_seconds > 0
     assert len({branch["key"] for branch in made}) == len(made)
@@ -119,7 +116,7 @@ def test_any_plan_is_whole(samples: int, minutes: float, size: tuple[int, int]) 
 def test_more_minutes_give_more_work() -> None:
     work = []
     for minutes in (3.0, 10.0, 30.0, 120.0):
-        made = plan(_ask(minutes=minutes)).branches
+        made = plan(asked(minutes=minutes)).branches
         pixels = [
             branch["preprocessing"][0]["width"] * branch["preprocessing"][0]["height"]
             for branch in made
@@ -130,13 +127,51 @@ def test_more_minutes_give_more_work() -> None:
 
 
 def test_features_of_many_pictures_stay_small() -> None:
-    made = plan(_ask(samples=10_000, minutes=20.0)).branches
+    made = plan(asked(samples=10_000, minutes=20.0)).branches
     assert all(branch["views"] == ["plain"] for branch in made)
     assert not made[0]["work"]["mirrored"]
 
 
 def test_no_boxes_or_no_backbone_are_refused() -> None:
     with pytest.raises(BadInput, match="pictures with boxes"):
-        plan(_ask(counts={"RBC": 0}))
+        plan(asked(counts={"RBC": 0}))
     with pytest.raises(BadInput, match="feature maps"):
-        plan(_ask(cards={"lite0": {"kind": "pooled"}}))
+        plan(asked(cards={"lite0": {"kind": "pooled"}}))
+
+
+def test_a_class_of_few_pictures_is_trained_and_the_plan_says_how_many_are_missing() -> None:
+    ask = asked(counts={"RBC": 280, "Platelets": 3})
+    assert plan(ask).branches
+    (said,) = [reason for reason in ask.reasons if "Platelets" in reason]
+    assert "only 3 pictures" in said and "2 more are needed" in said
+
+
+def _tiles(ask: Ask) -> int:
+    (first, *_) = plan(ask).branches[0]["preprocessing"]
+    return int(first.get("columns", 1))
+
+
+def test_large_objects_need_no_tiles() -> None:
+    assert _tiles(asked(size=(3000, 2000), share=0.1)) == 1
+    assert _tiles(asked(size=(3000, 2000))) == 1
+
+
+def test_small_objects_in_large_pictures_are_looked_for_in_tiles_and_the_plan_says_why() -> None:
+    ask = asked(size=(3000, 2000), share=0.015, minutes=20.0)
+    (branch,) = plan(ask).branches
+    tiles = branch["preprocessing"][0]
+    assert tiles["operation"] == "tiles" and 2 <= tiles["columns"] == tiles["rows"] <= 4
+    (said,) = [reason for reason in ask.reasons if "tiles" in reason]
+    assert f"{tiles['columns']}×{tiles['columns']} tiles" in said and "every other object" in said
+    assert "tiles" in branch["feature_key"] and "tiles" in branch["key"]
+    assert branch["prepare_seconds"] / 2 + branch["seconds"] <= ask.seconds
+
+
+def test_pictures_are_not_cut_where_they_have_no_more_detail() -> None:
+    assert _tiles(asked(size=(300, 200), share=0.02, minutes=60.0)) == 1
+
+
+def test_without_the_time_for_tiles_there_are_none_and_the_plan_says_so() -> None:
+    ask = asked(samples=3000, size=(3000, 2000), share=0.01, minutes=4.0)
+    assert _tiles(ask) == 1
+    assert any("tiles would help" in reason for reason in ask.reasons)
