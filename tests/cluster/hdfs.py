@@ -144,6 +144,16 @@ class Hdfs:
         """The same of a DataNode."""
         self._end(f"datanode-{number}", signal.SIGKILL)
 
+    def restore(self) -> None:
+        """Start what is not running; wait until everything works and every block lies twice."""
+        if "namenode" not in self._processes:
+            self.start_namenode()
+        for number in range(self.datanodes):
+            if f"datanode-{number}" not in self._processes:
+                self.start_datanode(number)
+        self.wait_until_ready()
+        self.wait_until_healthy()
+
     def wait_until_ready(self, datanodes: int | None = None) -> None:
         """Until the NameNode is out of its safe mode and has exactly so many live DataNodes."""
         wanted = self.datanodes if datanodes is None else datanodes
