@@ -35,7 +35,8 @@ _SERVER = "org.apache.hadoop.hdfs.server"
 _NAMENODE = f"{_SERVER}.namenode.NameNode"
 _DATANODE = f"{_SERVER}.datanode.DataNode"
 _STATE = "/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
-_SECONDS_TO_START = 180.0
+_SECONDS_TO_START = 900.0
+"""A busy machine makes any start slow; a process that has ended is told at once."""
 _SECONDS_TO_END = 20.0
 _PORTS = range(20_000, 32_000)
 """Below those that the kernel gives to outgoing connections: a server's port stays free when it is
@@ -184,8 +185,8 @@ class Hdfs:
         while not condition():
             dead = [name for name, one in self._processes.items() if one.poll() is not None]
             if dead or time.monotonic() > ends:
-                logs = {name: self._log(name).read_text()[-1500:] for name in self._processes}
-                raise NotReady(f"HDFS has not {what}; ended: {dead}; logs: {logs}")
+                logs = "\n\n".join(self._log(name).read_text()[-800:] for name in self._processes)
+                raise NotReady(f"HDFS has not: {what}; ended: {dead}; logs:\n{logs}")
             time.sleep(0.1)
 
     def state(self) -> Mapping[str, object]:
@@ -225,6 +226,8 @@ class Hdfs:
             "dfs.namenode.avoid.read.stale.datanode": "true",
             "dfs.namenode.avoid.write.stale.datanode": "true",
             "dfs.namenode.redundancy.interval.seconds": "1s",
+            # a copy that was ordered and did not come is ordered again; the default is 5 min
+            "dfs.namenode.reconstruction.pending.timeout-sec": 5,
             "dfs.namenode.fs-limits.min-block-size": 1048576,
             "dfs.blocksize": 33554432,
             "dfs.datanode.handler.count": 4,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -29,10 +30,9 @@ def write_archive(path: Path, size: int) -> None:
     noise = os.urandom(FILE_BYTES)
     with tarfile.open(path, "w") as archive:
         for number in range(size // FILE_BYTES):
-            one = path.with_suffix(".one")
-            one.write_bytes(number.to_bytes(8, "big") + noise[8:])
-            archive.add(one, f"{'ok' if number % 2 else 'bad'}/{number:06d}.jpg")
-            one.unlink()
+            info = tarfile.TarInfo(f"{'ok' if number % 2 else 'bad'}/{number:06d}.jpg")
+            info.size = FILE_BYTES
+            archive.addfile(info, io.BytesIO(number.to_bytes(8, "big") + noise[8:]))
 
 
 def peak_of(archive: Path, blobs: Blobs) -> int:
