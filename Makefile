@@ -10,7 +10,7 @@ INSTALLED := { [ -e .venv/.installed ] || { echo 'Nothing is installed here, so 
 NOT_FETCHED = echo 'The Python packages could not be installed; the lines above say why.'; \
 	echo 'They come from the package index: look at network, proxy and free disk, then run make again.'; exit 75;
 
-.PHONY: help environment test-environment bench-environment demo up down status clean train test test-long lint lock bench-lock
+.PHONY: help environment test-environment bench-environment demo up down status clean train test test-long cluster-test lint lock bench-lock
 
 help: ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -75,10 +75,13 @@ PYTEST = java=$$($(BIN)/python -m orchard.stack.java) && export JAVA_HOME=$$java
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 test: test-environment ## Run the tests
-	@$(PYTEST) -m 'not long' $(or $(TESTS),tests)
+	@$(PYTEST) -m 'not long and not cluster' $(or $(TESTS),tests)
 
 test-long: test-environment ## Run those of whole builds: each task of the model system, and kills in mid-work
 	@$(PYTEST) -m long $(or $(TESTS),tests)
+
+cluster-test: test-environment ## Run those on the servers of a cluster, which they start: HDFS
+	@$(PYTEST) -n 0 -m cluster $(or $(TESTS),tests)
 
 lint: test-environment ## Style, types and the direction of imports
 	$(BIN)/ruff check .

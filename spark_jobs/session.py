@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -34,6 +35,13 @@ _SECONDS_TO_END = 30.0
 
 _KINDS = {kind.__name__: kind for kind in (BadInput, NotFound, OrchardError, TryAgain)}
 _OURS = re.compile(rf"orchard\.errors\.(?P<kind>{'|'.join(_KINDS)}): (?P<text>.*)")
+
+_AWAY = re.compile(
+    r"(?:java\.net\.(?:Connect|NoRouteToHost|UnknownHost|SocketTimeout)"
+    r"|org\.apache\.hadoop\.(?:ipc\.(?:Standby|Retriable)"
+    r"|hdfs\.server\.namenode\.SafeMode|hdfs\.BlockMissing))Exception[^\n]*"
+)
+"""Java's words for an HDFS that is away, starts or misses DataNodes."""
 
 _current: SparkSession | None = None
 
@@ -86,16 +94,25 @@ def session_of(step: str) -> Iterator[SparkSession]:
 
     Raises:
         OrchardError: a worker met one of the project's own errors; its kind is kept.
+        TryAgain: HDFS is away.
     """
     owned = _current is None
     session = spark(step)
     try:
         yield session
-    except PySparkException as error:
-        said = _OURS.search(str(error))
-        if said is None:
+    except (PySparkException, Py4JJavaError) as error:
+        text = str(error)
+        said = _OURS.search(text)
+        if said is not None:
+            raise _KINDS[said["kind"]](said["text"].strip()) from error
+        away = _AWAY.search(text)
+        if away is None:
             raise
-        raise _KINDS[said["kind"]](said["text"].strip()) from error
+        raise TryAgain(
+            "Spark could not use the store of bytes",
+            value=away.group()[:300],
+            way_out="Bring HDFS back; the step is tried again",
+        ) from error
     finally:
         if owned:
             end(session)
@@ -155,6 +172,9 @@ def _configuration(step: str, using: Settings, java_options: str | None) -> Spar
         "spark.sql.files.maxPartitionBytes": "1g",
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.hadoop.parquet.enable.summary-metadata": "false",
+        # HDFS: away is told within seconds; with few DataNodes, what is left of them is enough
+        "spark.hadoop.ipc.client.connect.max.retries": "3",
+        "spark.hadoop.dfs.client.block.write.replace-datanode-on-failure.best-effort": "true",
         "spark.task.maxFailures": "1",
     }
     if not using.spark_master.startswith("local"):

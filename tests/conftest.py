@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 
 from orchard.settings import settings
+from tests.cluster.hdfs import Hdfs
 
 # A busy machine makes any single example slow; the whole test has a time limit of its own.
 hypothesis.settings.register_profile("any machine", deadline=None)
@@ -91,6 +92,24 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             break
         time.sleep(0.1)
     pytest.fail(f"The documents server did not start: {log.read_text()[-500:]}")
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    """A real HDFS of this test process, for tests that are marked `cluster`."""
+    cluster = Hdfs(tmp_path_factory.mktemp("hdfs"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.remove()
+
+
+@pytest.fixture(scope="session")
+def hdfs_uri(request: pytest.FixtureRequest) -> str:
+    """Address of an HDFS: of ORCHARD_TEST_HDFS_URI where it is set, else one of the tests' own."""
+    given = os.environ.get("ORCHARD_TEST_HDFS_URI", "").rstrip("/")
+    return given or str(request.getfixturevalue("hdfs").uri)
 
 
 @pytest.fixture

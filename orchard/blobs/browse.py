@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, cast
 
-import fsspec
-
+from orchard.blobs.filesystem import filesystem_of
 from orchard.errors import BadInput, TryAgain
 
 
@@ -27,7 +26,7 @@ class Browser:
     def __init__(self, uri: str) -> None:
         self.uri = uri
         try:
-            self._filesystem, self.path = fsspec.core.url_to_fs(uri)
+            self._filesystem, self.path = filesystem_of(uri)
         except (OSError, ImportError, ValueError) as error:
             raise TryAgain(f"The file system could not be reached: {error}", value=uri) from error
 

@@ -17,8 +17,6 @@ from orchard.blobs import keys
 from orchard.blobs.store import Blobs
 from orchard.errors import OrchardError
 
-_CHUNK = 1024 * 1024
-
 
 @dataclass(frozen=True)
 class Reference:
@@ -81,10 +79,7 @@ class SegmentWriter:
             return []
         key = keys.segment(self._owner, self._dataset, self._digest.hexdigest()[:32])
         if not self._blobs.exists(key):
-            self._file.seek(0)
-            with self._blobs.writing(key) as goal:
-                while chunk := self._file.read(_CHUNK):
-                    goal.write(chunk)
+            self._blobs.send(key, self._file)
         references = [
             (tag, Reference(key, offset, length, digest))
             for tag, offset, length, digest in self._pending

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
-import fsspec
-
+from orchard.blobs import filesystem as filesystems
 from orchard.errors import BadInput, NotFound, TryAgain
 
-_FORBIDDEN = set("\\\0*?[]")
+_FORBIDDEN = set("\\\0*?[]:")
+_SPOOL_BYTES = 8 * 1024 * 1024
+_CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Blobs:
 
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/")
-        self._filesystem, self._base = fsspec.core.url_to_fs(self.root)
+        with self._translated(""):
+            self._filesystem, self._base = filesystems.filesystem_of(self.root)
 
     def __reduce__(self) -> tuple[type[Blobs], tuple[str]]:
         return (Blobs, (self.root,))
@@ -73,19 +76,39 @@ class Blobs:
 
     @contextlib.contextmanager
     def writing(self, key: str) -> Iterator[IO[bytes]]:
-        """A file to write to; it takes its key's place when the block ends without an error."""
+        """A file to write to; it takes its key's place when the block ends without an error.
+
+        Where the store is another machine's, the file lies on this disk until then, so that it can
+        be sent again when the store loses a part of it.
+        """
+        if not filesystems.is_local(self._filesystem):
+            self._path(key)
+            with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+                yield cast(IO[bytes], spool)
+                self.send(key, cast(IO[bytes], spool))
+            return
+        with self._place(key) as (temporary, path):
+            with self._filesystem.open(temporary, "wb") as file:
+                yield cast(IO[bytes], file)
+            filesystems.replace(self._filesystem, temporary, path)
+
+    def send(self, key: str, file: IO[bytes]) -> None:
+        """Store all bytes of a seekable local file under a key, whole or not at all."""
+        with self._place(key) as (temporary, path):
+            filesystems.send(self._filesystem, file, temporary, path)
+
+    @contextlib.contextmanager
+    def _place(self, key: str) -> Iterator[tuple[str, str]]:
+        """A temporary path beside a key's and the key's own; nothing stays of what goes wrong."""
         path = self._path(key)
         folder = path.rsplit("/", 1)[0]
         temporary = f"{folder}/.{uuid.uuid4().hex}.tmp"
         with self._translated(key):
             self._filesystem.makedirs(folder, exist_ok=True)
             try:
-                with self._filesystem.open(temporary, "wb") as file:
-                    yield cast(IO[bytes], file)
-                self._replace(temporary, path)
+                yield temporary, path
             except BaseException:
-                with contextlib.suppress(Exception):
-                    self._filesystem.rm(temporary)
+                filesystems.remove_quietly(self._filesystem, temporary)
                 raise
 
     def read_json(self, key: str) -> Any:
@@ -109,20 +132,16 @@ class Blobs:
 
     def list(self, prefix: str) -> list[str]:
         """Keys of the files and folders directly below a folder, sorted; [] where it is absent."""
-        path = self._path(prefix)
-        try:
-            names = self._filesystem.ls(path, detail=False)
-        except FileNotFoundError:
-            return []
-        leaves = (str(name).rstrip("/").rsplit("/", 1)[1] for name in names)
-        return sorted(f"{prefix}/{leaf}" for leaf in leaves if not leaf.endswith(".tmp"))
+        keys = (each.key for each in self.entries(prefix))
+        return [key for key in keys if not key.endswith(".tmp")]
 
     def entries(self, prefix: str) -> Sequence[Stored]:
         """What lies directly below a folder, sorted, also what is not complete; [] where absent."""
-        try:
-            found = self._filesystem.ls(self._path(prefix), detail=True)
-        except FileNotFoundError:
-            return []
+        with self._translated(prefix):
+            try:
+                found = self._filesystem.ls(self._path(prefix), detail=True)
+            except FileNotFoundError:
+                return []
         return sorted((_stored(prefix, each) for each in found), key=lambda each: each.key)
 
     def weigh(self, key: str) -> Stored:
@@ -141,23 +160,13 @@ class Blobs:
     def delete(self, key: str) -> None:
         """Remove a file or a folder with all below it; nothing happens where it is absent."""
         path = self._path(key)
-        with contextlib.suppress(FileNotFoundError):
+        with self._translated(key), contextlib.suppress(FileNotFoundError):
             self._filesystem.rm(path, recursive=True)
 
     def rename_folder(self, source: str, goal: str) -> bool:
         """Move a folder to a place that is free. False where the goal exists; then it stays."""
-        goal_path = self._path(goal)
-        if self._filesystem.exists(goal_path):
-            return False
-        self._filesystem.makedirs(goal_path.rsplit("/", 1)[0], exist_ok=True)
-        if self._is_local:
-            try:
-                Path(self._path(source)).rename(goal_path)
-            except OSError:
-                return False
-            return True
-        self._filesystem.mv(self._path(source), goal_path, recursive=True)
-        return True
+        with self._translated(source):
+            return filesystems.rename_folder(self._filesystem, self._path(source), self._path(goal))
 
     def upload_folder(self, folder: Path, key: str) -> None:
         """Copy a local folder so that it appears under the key whole, unless it is there already.
@@ -170,7 +179,8 @@ class Blobs:
         staging = f"{parent}/.{name}.{uuid.uuid4().hex[:8]}.tmp"
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                self.write(f"{staging}/{path.relative_to(folder).as_posix()}", path.read_bytes())
+                with path.open("rb") as file:
+                    self.send(f"{staging}/{path.relative_to(folder).as_posix()}", file)
         if not self.rename_folder(staging, key):
             self.delete(staging)
 
@@ -186,24 +196,22 @@ class Blobs:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".download-") as temporary:
             staging = Path(temporary) / "content"
-            self._filesystem.get(self._path(key) + "/", str(staging) + "/", recursive=True)
+            self._copy_down(key, staging)
             with contextlib.suppress(OSError):
                 staging.rename(folder)
         if not folder.exists():
             raise TryAgain("A folder could not be copied", value=key)
 
-    @property
-    def _is_local(self) -> bool:
-        protocol = self._filesystem.protocol
-        return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
-
-    def _replace(self, source: str, goal: str) -> None:
-        if self._is_local:
-            Path(source).replace(goal)
-            return
-        if self._filesystem.exists(goal):
-            self._filesystem.rm(goal)
-        self._filesystem.mv(source, goal)
+    def _copy_down(self, key: str, folder: Path) -> None:
+        """Not fsspec's `get`: that leaves out, without a word, a folder that cannot be listed."""
+        folder.mkdir()
+        for each in self.entries(key):
+            goal = folder / each.key.rsplit("/", 1)[1]
+            if each.is_folder:
+                self._copy_down(each.key, goal)
+                continue
+            with self.open(each.key) as source, goal.open("wb") as copy, self._translated(each.key):
+                shutil.copyfileobj(source, copy, _CHUNK)
 
     def _path(self, key: str) -> str:
         parts = key.split("/")

@@ -11,15 +11,24 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.collection import Collection
 from pymongo.database import Database
-from pymongo.errors import ConnectionFailure, DuplicateKeyError, PyMongoError
+from pymongo.errors import (
+    ConfigurationError,
+    ConnectionFailure,
+    DuplicateKeyError,
+    InvalidURI,
+    OperationFailure,
+    PyMongoError,
+)
 
-from orchard.errors import OrchardError, TryAgain
+from orchard.errors import BadInput, OrchardError, TryAgain
 from orchard.settings import settings
 
 Document = dict[str, Any]
 Documents = Database[Document]
 
 _WAIT_MILLISECONDS = 5000
+_NOT_ALLOWED = (13, 18)
+"""MongoDB's error codes Unauthorized and AuthenticationFailed."""
 
 
 @lru_cache(maxsize=4)
@@ -28,8 +37,20 @@ def _client(uri: str) -> MongoClient[Document]:
 
 
 def documents(uri: str | None = None, database: str | None = None) -> Documents:
-    """The database of documents; by default the one the settings name."""
-    return _client(uri or settings().documents_uri)[database or settings().documents_database]
+    """The database of documents; by default the one the settings name.
+
+    Login, TLS and replica set are options of the URI (MongoDB's connection string). Raises BadInput
+    where it is no such URI or names a certificate that cannot be read; the URI is not shown, since
+    it may hold a password.
+    """
+    try:
+        client = _client(uri or settings().documents_uri)
+    except (ConfigurationError, InvalidURI, ValueError, OSError) as error:
+        raise BadInput(
+            f"The address of the documents server cannot be used ({type(error).__name__})",
+            way_out="See the options of ORCHARD_DOCUMENTS_URI in docs/operators.md",
+        ) from None
+    return client[database or settings().documents_database]
 
 
 def insert_once(collection: Collection[Document], key: str, fields: Document) -> Document:
@@ -66,8 +87,20 @@ def translated() -> Iterator[None]:
     except ConnectionFailure as error:
         raise TryAgain(
             "The documents server does not answer",
-            value=str(error)[:200],
+            value=_said(error),
             way_out="Look at `make status`; `make up` starts it again",
         ) from error
+    except OperationFailure as error:
+        if error.code not in _NOT_ALLOWED:
+            raise OrchardError("The documents server refused a call", value=_said(error)) from error
+        raise OrchardError(
+            "The documents server does not let this installation in",
+            value=_said(error),
+            way_out="Look at user, password, authSource and roles of ORCHARD_DOCUMENTS_URI",
+        ) from error
     except PyMongoError as error:
-        raise OrchardError("The documents server refused a call", value=str(error)[:200]) from error
+        raise OrchardError("The documents server refused a call", value=_said(error)) from error
+
+
+def _said(error: PyMongoError) -> str:
+    return str(error)[:200]

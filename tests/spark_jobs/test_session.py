@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from orchard.errors import BadInput, TryAgain
 from spark_jobs.progress import task_count
 from spark_jobs.session import session_of
+from tests.conftest import free_port
 
 
 @pytest.mark.parametrize("kind", [TryAgain, BadInput])
@@ -34,6 +35,19 @@ def test_any_other_error_is_a_fault(spark_session: Any) -> None:
 
     with pytest.raises(PySparkException, match="no such thing"), session_of("test") as session:
         session.range(3).mapInArrow(fail, "id long").collect()
+
+
+def test_an_hdfs_that_is_away_is_told_within_seconds(spark_session: Any) -> None:
+    away = f"hdfs://127.0.0.1:{free_port()}/store/rows"
+    for call in (
+        lambda session: session.read.parquet(away),
+        lambda session: session.range(3).write.parquet(away),
+    ):
+        with (
+            pytest.raises(TryAgain, match="could not use the store of bytes.*Connect"),
+            session_of("test") as session,
+        ):
+            call(session)
 
 
 @pytest.mark.parametrize(

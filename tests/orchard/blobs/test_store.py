@@ -9,11 +9,12 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from orchard.blobs import Blobs, keys
@@ -107,19 +108,77 @@ def test_folders_go_up_and_come_down_whole(blobs: Blobs, tmp_path: Path) -> None
         blobs.download_folder("ann/bundles/none", tmp_path / "none")
 
 
-def test_a_store_travels_to_another_process_by_its_address(tmp_path: Path) -> None:
-    blobs = Blobs(f"file://{tmp_path}/")
+def test_a_store_travels_to_another_process_by_its_address(blobs: Blobs) -> None:
     blobs.write("ann/a", b"x")
-    other = pickle.loads(pickle.dumps(blobs))
+    other = pickle.loads(pickle.dumps(Blobs(f"{blobs.root}/")))
     assert other.read("ann/a") == b"x"
-    assert other.url("ann/a") == f"file://{tmp_path}/ann/a"
+    assert other.url("ann/a") == f"{blobs.root}/ann/a"
+
+
+NAME = st.text(min_size=1, max_size=12).filter(
+    lambda name: not set(name) & set("\\\0*?[]:/") and name not in (".", "..")
+)
+SAVED = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@SAVED
+@given(NAME, st.binary(max_size=20))
+@example("a#b;c %23&ü {x}", b"1")
+def test_every_name_is_taken_as_it_is(blobs: Blobs, name: str, payload: bytes) -> None:
+    assume(len(name.encode("utf-8", "ignore")) < 200 and not name.endswith(".tmp"))
+    assume(name.encode("utf-8", "replace").decode() == name)
+    blobs.write(f"names/{name}", payload)
+    assert blobs.read(f"names/{name}") == payload
+    assert blobs.list("names") == [f"names/{name}"]
+    blobs.delete("names")
+    assert not blobs.exists(f"names/{name}")
+
+
+def test_what_is_written_at_once_is_one_of_them_whole(blobs: Blobs) -> None:
+    """Readers find the key all the time, with the bytes of one writer."""
+    values = [bytes([number]) * 300_000 for number in range(4)]
+    blobs.write("ann/value", values[0])
+
+    def write(value: bytes) -> None:
+        Blobs(blobs.root).write("ann/value", value)
+
+    with ThreadPoolExecutor(4) as pool:
+        writers = [pool.submit(write, value) for value in values * 3]
+        while not all(each.done() for each in writers):
+            if not blobs.root.startswith("memory"):
+                assert blobs.read("ann/value") in values
+    for each in writers:
+        each.result()
+    assert blobs.read("ann/value") in values
+    assert blobs.list("ann") == ["ann/value"]
+
+
+def test_of_two_folders_for_one_place_one_gets_it(blobs: Blobs) -> None:
+    for number in range(4):
+        blobs.write(f"ann/work-{number}/rows", str(number).encode())
+    with ThreadPoolExecutor(4) as pool:
+        moved = list(pool.map(lambda n: blobs.rename_folder(f"ann/work-{n}", "ann/done"), range(4)))
+    if not blobs.root.startswith("memory"):
+        assert sum(moved) == 1
+        assert blobs.read("ann/done/rows") == str(moved.index(True)).encode()
+
+
+def test_a_place_behind_the_end_of_a_file_has_no_bytes(blobs: Blobs) -> None:
+    blobs.write("ann/a", b"0123456789")
+    with blobs.open("ann/a") as file:
+        assert file.seek(-4, os.SEEK_END) == 6
+        assert file.read(2) == b"67"
+        file.seek(20)
+        assert file.read(5) == b""
+        file.seek(0)
+        assert file.read() == b"0123456789"
 
 
 @given(st.text(max_size=20))
 def test_a_key_never_leads_out_of_the_store(key: str) -> None:
     blobs = Blobs("memory://closed")
     parts = key.split("/")
-    plain = all(part not in ("", ".", "..") for part in parts) and not set(key) & set("\\\0*?[]")
+    plain = all(part not in ("", ".", "..") for part in parts) and not set(key) & set("\\\0*?[]:")
     if plain:
         assert blobs.url(key) == f"memory://closed/{key}"
         return

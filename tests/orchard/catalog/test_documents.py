@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
 
 from orchard.catalog import builds, changes, datasets, projects
 from orchard.catalog.connection import Documents, documents, translated
 from orchard.errors import BadInput, NotFound, TryAgain
+from tests.orchard.catalog.conftest import AtomicOnly
 
 TASK = "image_classification"
+LABELS = {"ü/ß": {"train": 3}, "1.5 V": {"test": 1}, "$ 5": {}}
 
 
 def at_once(count: int, call: Callable[[int], Any]) -> list[Any]:
@@ -53,7 +58,7 @@ def commit(store: Documents, version: str, parent: str | None = None, owner: str
         version=version,
         parent=parent,
         build_id="0" * 16,
-        summary={"number": 1, "labels": {"ü/ß": {"train": 3}}},
+        summary={"number": 1, "labels": LABELS},
     )
 
 
@@ -146,7 +151,7 @@ class TestVersions:
         assert datasets.get_version(store, "ann", "keys", "a" * 16) == first
 
     def test_labels_with_any_letters_are_kept(self, store: Documents) -> None:
-        assert commit(store, "a" * 16)["summary"]["labels"] == {"ü/ß": {"train": 3}}
+        assert commit(store, "a" * 16)["summary"]["labels"] == LABELS
 
     def test_owners_are_kept_apart(self, store: Documents) -> None:
         commit(store, "a" * 16)
@@ -193,3 +198,41 @@ def test_a_server_that_is_away_is_said_so_with_the_way_out(
     away = documents("mongodb://127.0.0.1:1", "none")
     with pytest.raises(TryAgain, match="does not answer.*make up"), translated():
         away.command("ping")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://user:secret@127.0.0.1",
+        "mongodb://user:secret@127.0.0.1/?tls=maybe",
+        "mongodb://user:secret@127.0.0.1/?authMechanism=NONE",
+        "mongodb://user:secret@127.0.0.1/?tls=true&tlsCAFile=/nowhere/ca.pem",
+        "mongodb://us@er:secret@127.0.0.1",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_showing_it(uri: str) -> None:
+    with pytest.raises(BadInput, match="cannot be used") as caught:
+        documents(uri, "none")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda things: things.update_many({}, {"$set": {"a": 1}}),
+        lambda things: things.update_one({}, [{"$set": {"a": 1}}]),
+        lambda things: things.insert_many([{"_id": 1}, {"_id": 2}]),
+        lambda things: things.delete_many({}),
+        lambda things: list(things.aggregate([{"$match": {}}])),
+    ],
+)
+def test_more_than_one_document_at_once_would_be_noticed(
+    documents_server: str, change: Callable[[Any], object]
+) -> None:
+    listener = AtomicOnly()
+    client: MongoClient[Any] = MongoClient(documents_server, event_listeners=[listener])
+    with contextlib.suppress(PyMongoError):
+        change(client.test_noticed.things)
+    assert len(listener.others) == 1
+    client.drop_database("test_noticed")
+    client.close()
