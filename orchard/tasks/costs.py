@@ -35,7 +35,7 @@ class Costs:
     head_epoch: float = 0.0035
     head_overhead: float = 0.6
     fine_tune_megapixel: float = 0.5
-    scratch_second: float = 0.0035
+    scratch_second: float = 0.0045
     gpu_speed: float = 20.0
 
     def prepare_sample(self, pixels: float, card: Mapping[str, Any], views: int) -> float:
