@@ -119,10 +119,14 @@ class Model:
     def answers_of_decoded(self, samples: Sequence[NDArray[Any]]) -> list[Floats]:
         """Decoded samples → answers; what `Task.decode` gives, so that one decoding serves several models."""
         found: list[Floats] = []
-        for start in range(0, len(samples), self._batch):
-            part = samples[start : start + self._batch]
-            found += self.answers_of([self._prepare(decoded) for decoded in part])
-        return found
+        waiting: list[Prepared] = []
+        for decoded in samples:
+            waiting.append(self._prepare(decoded))
+            # Rows are what takes memory, and a sample may have many.
+            if sum(len(each.inputs) for each in waiting) >= self._batch:
+                found += self.answers_of(waiting)
+                waiting = []
+        return found + self.answers_of(waiting)
 
     def answers(self, payloads: Sequence[bytes]) -> list[Floats]:
         """Bytes of samples → answers. Raises BadInput for bytes that are no sample."""

@@ -19,16 +19,17 @@ MOST_TILES = 8
 MOST_OVERLAP = 50
 
 _FORMS: dict[str, frozenset[str]] = {
-    "tiles": frozenset({"operation", "columns", "rows", "overlap"}),
     "resize": frozenset({"operation", "fit", "width", "height", "kernel"}),
     "mirror": frozenset({"operation"}),
     "normalise": frozenset({"operation", "mean", "scale", "layout", "channels"}),
+    "tiles": frozenset({"operation", "columns", "rows", "overlap"}),
 }
 _ORDERS = (
     ["resize", "normalise"],
     ["resize", "mirror", "normalise"],
     ["tiles", "resize", "normalise"],
 )
+_WHOLE_NUMBERS = {"columns": (1, MOST_TILES), "rows": (1, MOST_TILES), "overlap": (0, MOST_OVERLAP)}
 _CHOICES: dict[str, tuple[str, ...]] = {
     "fit": FITS,
     "kernel": ("bilinear",),
@@ -163,13 +164,10 @@ def _validate_fields(operation: Operation) -> None:
             raise bad_preprocessing(
                 f"{name}: {field} must be a whole number from 1 to {LARGEST_SIDE}", value
             )
-        if field in ("columns", "rows") and not _is_whole(value, 1, MOST_TILES):
+        least, most = _WHOLE_NUMBERS.get(field, (0, 0))
+        if field in _WHOLE_NUMBERS and not _is_whole(value, least, most):
             raise bad_preprocessing(
-                f"{name}: {field} must be a whole number from 1 to {MOST_TILES}", value
-            )
-        if field == "overlap" and not _is_whole(value, 0, MOST_OVERLAP):
-            raise bad_preprocessing(
-                f"{name}: {field} must be a whole number from 0 to {MOST_OVERLAP}", value
+                f"{name}: {field} must be a whole number from {least} to {most}", value
             )
         if field in ("mean", "scale") and not _is_number_or_three(value):
             raise bad_preprocessing(f"{name}: {field} must be a number or a list of three", value)

@@ -206,8 +206,7 @@ def _counts(
     left, top, width, height = one.source
     if (width, height) == size:
         sides = edges[:, 2:] - edges[:, :2]
-        larger: NDArray[np.bool_] = (sides > np.array(overlap)).any(axis=1)
-        return larger
+        return np.asarray((sides > np.array(overlap)).any(axis=1), np.bool_)
     scale_x, scale_y = width / one.target[2], height / one.target[3]
     near_x, near_y = _EDGE * scale_x, _EDGE * scale_y
     whole = np.ones(len(edges), np.bool_)

@@ -18,9 +18,9 @@ from orchard.tasks.object_detection.sizes import (
     operations,
 )
 
-WHOLE_MEGAPIXEL = 8.0
+WHOLE_MEGAPIXEL = 5.0
 """Core seconds to train the whole backbone on a picture, for each million pixels of input."""
-LAST_MEGAPIXEL = 2.5
+LAST_MEGAPIXEL = 1.9
 """The same where only the blocks of the coarsest level are trained."""
 LEAST_SAMPLES = 100
 """With fewer, a backbone that is trained learns the pictures by heart."""
