@@ -11,7 +11,9 @@ the variable HADOOP_CONF_DIR names, as Hadoop's own clients do.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
+import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -37,6 +39,8 @@ _KEPT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError)
 _REMOTE = re.compile(r'^\w+\("(?P<kind>[\w.$]+)", "(?P<text>.*?)(?:\\n|"\)$)')
 _DENIED = "AccessControlException"
 
+_clients: dict[tuple[int, str], Client] = {}
+
 
 class HdfsFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """The file system at `hdfs://host:port`, or at a name service without a port.
@@ -48,19 +52,16 @@ class HdfsFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     protocol = SCHEME
     root_marker = "/"
+    cachable = False  # fsspec's cache is emptied in a forked process: see `_client_of`
 
     def __init__(self, host: str, port: int | None = None, **options: Any) -> None:
         super().__init__(host, port, **options)
         self._authority = host if port is None else f"{host}:{port}"
-        try:
-            with _told():
-                self._client = Client(f"{SCHEME}://{self._authority}", _OPTIONS)
-        except OSError as error:
-            raise BadInput(
-                f"The address of HDFS names no NameNode ({error})",
-                value=f"{SCHEME}://{self._authority}",
-                way_out="Give hdfs://host:port, or a name service of HADOOP_CONF_DIR's hdfs-site.xml",
-            ) from error
+        _client_of(self._authority)
+
+    @property
+    def _client(self) -> Client:
+        return _client_of(self._authority)
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -144,6 +145,29 @@ class HdfsFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if mode == "wb":
             return _Writer(self._client, path)
         raise ValueError(f"An HDFS file is opened with rb or wb, not {mode}")
+
+
+def _client_of(authority: str) -> Client:
+    """The client of this process for a NameNode or name service.
+
+    It is never freed. A client has threads, which a forked process lacks: to free the parent's there
+    waits for them for ever, also between the fork and the start of another program. So a process
+    has clients of its own, and those that it inherited stay untouched.
+    """
+    key = (os.getpid(), authority)
+    if key not in _clients:
+        try:
+            with _told():
+                made = Client(f"{SCHEME}://{authority}", _OPTIONS)
+        except OSError as error:
+            raise BadInput(
+                f"The address of HDFS names no NameNode ({error})",
+                value=f"{SCHEME}://{authority}",
+                way_out="Give hdfs://host:port, or a name service of HADOOP_CONF_DIR's hdfs-site.xml",
+            ) from error
+        if _clients.setdefault(key, made) is made:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))  # not freed when Python ends either
+    return _clients[key]
 
 
 class _Reader(io.RawIOBase):

@@ -223,6 +223,40 @@ def test_mapped_instances_have_results_of_their_own(
     assert keys.result("ann", build, step, one) != keys.result("ann", build, step)
 
 
+FORKS = """
+import os
+import subprocess
+import sys
+from orchard.blobs import Blobs
+
+blobs = Blobs(sys.argv[1])
+blobs.write("ann/a", b"1")
+held = blobs.open("ann/a")
+assert held.read() == b"1"
+subprocess.run(["true"], check=True, preexec_fn=lambda: None)
+child = os.fork()
+if child == 0:
+    assert blobs.read("ann/a") == b"1"
+    blobs.write("ann/b", b"2")
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert blobs.read("ann/b") == b"2"
+"""
+
+
+def test_a_store_goes_with_a_process_that_forks(blobs: Blobs) -> None:
+    """As Airflow's tasks, Spark's workers and every start of a program with `preexec_fn` do."""
+    if blobs.root.startswith("memory"):
+        pytest.skip("memory is a process's own")
+    subprocess.run(
+        [sys.executable, "-c", FORKS, blobs.root],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        check=True,
+        timeout=300,
+    )
+
+
 WRITER = """
 import sys
 from orchard.blobs import Blobs
