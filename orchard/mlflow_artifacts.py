@@ -26,7 +26,7 @@ from orchard.errors import BadInput, NotFound, TryAgain
 _CHUNK = 1024 * 1024
 
 
-class BlobsArtifactRepository(ArtifactRepository):  # type: ignore[misc]
+class BlobsArtifactRepository(ArtifactRepository):
     """Artifacts below an address that `Blobs` takes, by their relative paths.
 
     Raises:
