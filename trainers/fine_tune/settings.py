@@ -45,7 +45,5 @@ class FineTuneSettings(TrainingSettings):
         for name in ("views", "threads"):
             if getattr(self, name) < 1:
                 raise BadInput(f"{name} should be at least 1", value=getattr(self, name))
-        if not self.head_learning_rate > 0:
-            raise BadInput("head_learning_rate should be above 0", value=self.head_learning_rate)
-        if self.optimiser not in ("adamw", "momentum"):
-            raise BadInput("optimiser should be one of ('adamw', 'momentum')", value=self.optimiser)
+        self.check_rate("head_learning_rate")
+        self.check_choice("optimiser", ("adamw", "momentum"))

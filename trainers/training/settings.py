@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,15 +50,23 @@ class TrainingSettings:
         for name in ("label_smoothing", "dropout", "warm_up"):
             if not 0 <= getattr(self, name) < 1:
                 raise BadInput(f"{name} should be from 0 to below 1", value=getattr(self, name))
-        if not self.learning_rate > 0:
-            raise BadInput("learning_rate should be above 0", value=self.learning_rate)
-        if self.objective not in OBJECTIVES:
-            raise BadInput(f"objective should be one of {OBJECTIVES}", value=self.objective)
+        self.check_rate("learning_rate")
+        self.check_choice("objective", OBJECTIVES)
         if self.class_weights is not None and len(self.class_weights) != classes:
             raise BadInput(
                 f"There should be a weight for each of {classes} classes",
                 value=len(self.class_weights),
             )
+
+    def check_rate(self, name: str) -> None:
+        """Raise BadInput where the learning rate of that name is not above 0."""
+        if not getattr(self, name) > 0:
+            raise BadInput(f"{name} should be above 0", value=getattr(self, name))
+
+    def check_choice(self, name: str, choices: Sequence[str]) -> None:
+        """Raise BadInput where the value of that name is none of the choices."""
+        if getattr(self, name) not in choices:
+            raise BadInput(f"{name} should be one of {choices}", value=getattr(self, name))
 
 
 def rate_factor(step: int, steps: int, warm_up: float) -> float:
