@@ -19,7 +19,7 @@ CANDIDATES = 48
 EPOCHS = (12, 20, 40)
 SHARES = (1, 3, 9)
 """A full search: how many candidates, epochs a rung, and by what the candidates are divided."""
-MEMBERS = 10
+MEMBERS = 5
 LEAST_CANDIDATES, MOST_CANDIDATES = 8, 96
 LEAST_KEPT = 3
 
