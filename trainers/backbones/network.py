@@ -74,8 +74,11 @@ class ConvolutionLayer(paddle.nn.Layer):
         if self.norm is not None:
             value = self.norm(value)
         elif self.scale is not None:
+            scale = self.scale.detach()
+            # Without a gradient of the scale, which nobody takes, Paddle gives the bias none either.
+            scale.stop_gradient = False
             value = paddle.nn.functional.batch_norm(
-                value, self._none, self._one, self.scale, self.bias, epsilon=EPSILON
+                value, self._none, self._one, scale, self.bias, epsilon=EPSILON
             )
         else:
             value = value + self.bias.reshape([1, -1, 1, 1])

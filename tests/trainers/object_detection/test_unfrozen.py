@@ -162,8 +162,12 @@ def test_pretrained_blocks_learn_more_slowly_than_the_head() -> None:
                 seed=1,
             )
         layer = candidate.model.network.stem.convolution
-        before = layer.weight.numpy().copy()
+        before, shift, scale = (
+            each.numpy().copy() for each in (layer.weight, layer.bias, layer.scale)
+        )
         candidate.train_epoch()
+        assert not np.array_equal(layer.bias.numpy(), shift)
+        assert np.array_equal(layer.scale.numpy(), scale)
         return float(np.abs(layer.weight.numpy() - before).max())
 
     assert 0 < moved(0.1) < 0.3 * moved(1.0)
