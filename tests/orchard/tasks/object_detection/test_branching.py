@@ -12,7 +12,7 @@ from orchard.errors import BadInput
 from orchard.preprocess import validate
 from orchard.tasks.base import Ask
 from orchard.tasks.costs import Costs
-from orchard.tasks.object_detection.branching import MOST_EPOCHS, plan
+from orchard.tasks.object_detection.branching import ENOUGH_EPOCHS, MOST_EPOCHS, plan
 from orchard.tasks.object_detection.sizes import SIDE_MULTIPLE, input_size
 
 CARD: dict[str, Any] = {
@@ -66,7 +66,8 @@ def test_ten_minutes_fit_into_ten_minutes() -> None:
     assert branch["prepare_seconds"] / 2 + branch["seconds"] <= ask.seconds
     assert branch["work"]["members"] == 2
     assert branch["work"]["processes"] == 2
-    assert branch["feature_key"] == "lite0-maps-512x384-pad-p1-01234567"
+    assert branch["feature_key"] == "lite0-maps-640x480-pad-p1-01234567"
+    assert branch["work"]["rungs"][0]["epochs"] >= ENOUGH_EPOCHS
     assert ask.reasons
 
 
