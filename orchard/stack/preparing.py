@@ -49,23 +49,14 @@ def class_archive(current: Settings, environment: Environment, say: Say) -> None
 
 def backbones(current: Settings, environment: Environment, say: Say) -> None:
     """Put the backbones' feature graphs into the store, where they are missing."""
-    blobs = Blobs(current.blobs_root)
-    complete = f"{keys.SHARED}/backbones.json"
-    if blobs.exists(complete):
+    if Blobs(current.blobs_root).exists(f"{keys.SHARED}/backbones.json"):
         return
     say("Preparing the pretrained backbones, once")
-    folder = current.home / "backbones"
     _run_tool(
-        [sys.executable, "-m", "trainers", "backbones", "--folder", str(folder)],
+        [sys.executable, "-m", "trainers", "backbones", "--store"],
         environment,
         current.home / "logs" / "backbones.log",
     )
-    names = []
-    for path in sorted(folder.glob("*.*")):
-        blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
-        names.append(path.name)
-    blobs.write_json(complete, names)
-    shutil.rmtree(folder)
 
 
 def _run_tool(command: list[str], environment: Environment, log: Path) -> None:

@@ -71,4 +71,5 @@ ROLES = {
         Role("postgresql", answers=(("--version",), "PostgreSQL")),
     ]
 }
+CODE = {"dags", "operators", "plugins", "spark_jobs", "trainers", "serving", "orchard"}
 PYTHON_ROLES = [name for name, role in ROLES.items() if role.code or name == "documents"]

@@ -10,9 +10,7 @@ import pytest
 from images.role_locks import cut, names_of, normal, read_lock, role_locks
 from orchard.settings import REPOSITORY
 from tests.images.closure import reached
-from tests.images.roles import PYTHON_ROLES, ROLES
-
-CODE = {"dags", "operators", "plugins", "spark_jobs", "trainers", "serving", "orchard"}
+from tests.images.roles import CODE, PYTHON_ROLES, ROLES
 
 every_role = pytest.mark.parametrize("role", ROLES)
 every_python_role = pytest.mark.parametrize("role", PYTHON_ROLES)

@@ -6,11 +6,14 @@ import argparse
 import hashlib
 import json
 import logging
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from orchard.blobs import Blobs, keys
+from orchard.settings import settings
 from trainers.backbones import speech_embedding, speech_graph
 from trainers.backbones.feature_graph import feature_graph
 from trainers.backbones.graph import write_atomically
@@ -93,9 +96,34 @@ def _write(path: Path, data: bytes) -> bool:
     return True
 
 
+def store_backbones(blobs: Blobs) -> list[str]:
+    """Put the files of every backbone into the store; the names of those that were not there.
+
+    The list of all names is written last: who finds it finds everything that it names.
+    """
+    complete = f"{keys.SHARED}/backbones.json"
+    if blobs.exists(complete):
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        write_backbones(Path(folder))
+        paths = sorted(Path(folder).glob("*.*"))
+        for path in paths:
+            blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
+    names = [path.name for path in paths]
+    blobs.write_json(complete, names)
+    return names
+
+
 def main(arguments: Sequence[str]) -> int:
-    """`python -m trainers backbones --folder DIR`."""
+    """`python -m trainers backbones --folder DIR`, or `--store`."""
     parser = argparse.ArgumentParser(prog="trainers backbones", description=main.__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="where the files go")
-    write_backbones(parser.parse_args(arguments).folder)
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--folder", type=Path, help="where the files go")
+    goal.add_argument("--store", action="store_true", help="into the store, where they are missing")
+    given = parser.parse_args(arguments)
+    if given.store:
+        names = store_backbones(Blobs(settings().blobs_root))
+        logger.info("%d files were missing in the store", len(names))
+    else:
+        write_backbones(given.folder)
     return 0

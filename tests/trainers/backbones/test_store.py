@@ -8,8 +8,9 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from orchard.blobs import Blobs, keys
 from trainers import __main__ as command_line
-from trainers.backbones import backbones, speech_embedding
+from trainers.backbones import backbones, speech_embedding, store
 from trainers.backbones.maps import feature_maps
 
 
@@ -43,3 +44,23 @@ def test_an_unknown_command_is_bad_input(
 ) -> None:
     assert command_line.main(arguments) == 64
     assert "backbones" in capsys.readouterr().err
+
+
+def test_the_store_gets_what_it_lacks_and_its_list_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = Blobs(f"file://{tmp_path / 'blobs'}")
+    written = []
+
+    def write(folder: Path) -> None:
+        written.append(folder)
+        (folder / "small.onnx").write_bytes(b"graph")
+        (folder / "small.json").write_text("{}")
+
+    monkeypatch.setattr(store, "write_backbones", write)
+    assert store.store_backbones(blobs) == ["small.json", "small.onnx"]
+    assert blobs.read(f"{keys.SHARED}/backbones/small.onnx") == b"graph"
+    assert blobs.read_json(f"{keys.SHARED}/backbones.json") == ["small.json", "small.onnx"]
+    assert not written[0].exists()
+    assert store.store_backbones(blobs) == []
+    assert len(written) == 1
