@@ -24,6 +24,7 @@ tag=${TAG:-$version}
 base=${BASE:-docker.io/library/debian:bookworm-slim}
 revision=$(git rev-parse HEAD)$(git diff --quiet HEAD -- || echo -dirty)
 when=$(git log -1 --format=%ct)
+scripts=$(cat images/shared/*.sh images/hdfs/jars.sh | sha256sum | cut -c1-16)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -68,7 +69,7 @@ fi
 build() {
     local arguments=(
         -f "$images/$1/Dockerfile" -t "$prefix-$1:$tag"
-        --build-arg "BASE=$base" --build-arg "VERSION=$version" --build-arg "REVISION=$revision"
+        --build-arg "BASE=$base" --build-arg "SCRIPTS=$scripts" --build-arg "VERSION=$version" --build-arg "REVISION=$revision"
         "${options[@]}"
     )
     if [ "$BUILDER" = buildah ]; then
@@ -76,7 +77,7 @@ build() {
         local cache=${UV_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/uv}
         mkdir -p "$cache"
         buildah build -q --isolation chroot --layers --format docker --timestamp "$when" \
-            --volume "$cache:/cache/uv" "${arguments[@]}" "$context" >/dev/null
+            --volume "$cache:/mnt" "${arguments[@]}" "$context" >/dev/null
     else
         SOURCE_DATE_EPOCH=$when DOCKER_BUILDKIT=1 docker build -q "${arguments[@]}" "$context" >/dev/null
     fi

@@ -12,7 +12,7 @@ if [ -s /run/secrets/machine ]; then set -a; . /run/secrets/machine; set +a; fi
 if [ -s /run/secrets/authorities ]; then
     export SSL_CERT_FILE=/run/secrets/authorities
 fi
-export UV_CACHE_DIR=/cache/uv UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never PYTHONHASHSEED=0
+export UV_CACHE_DIR=/mnt UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never PYTHONHASHSEED=0
 
 /opt/uv/bin/uv venv -q --python /usr/bin/python3 /opt/venv
 install() { /opt/uv/bin/uv pip install -q --python /opt/venv/bin/python "$@"; }

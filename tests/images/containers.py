@@ -105,8 +105,8 @@ class Image:
             yield [
                 *("unshare", "--mount", "bash", "-c", _ENTER, "enter", root),
                 *(f"{here}={there}" for here, there in mounts.items()),
-                *("--", "env", "-i", *(f"{name}={value}" for name, value in given.items())),
-                *("chroot", f"--userspec={user}", "--groups=", root),
+                *("--", "chroot", f"--userspec={user}", "--groups=", root, "/usr/bin/env", "-i"),
+                *(f"{name}={value}" for name, value in given.items()),
                 *("sh", "-c", f'cd {self.configuration["WorkingDir"]} && exec "$@"', "start"),
                 *first,
                 *command,
@@ -119,12 +119,15 @@ def image(role: str) -> Image | None:
     """The image of a role, of the names and version that `make images` gives; None if not built."""
     prefix, tag = os.environ.get("PREFIX") or "orchard", os.environ.get("TAG") or "0.1.0"
     name = f"{prefix}-{role}:{tag}"
-    if builder() == "docker":
-        command = ["docker", "image", "inspect", "--format={{json .Config}}", name]
-    else:
-        command = ["buildah", "inspect", "--type=image", "--format={{json .OCIv1.Config}}", name]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, env=_BUILDAH)
-    return Image(name, json.loads(found.stdout)) if found.returncode == 0 else None
+    docker = builder() == "docker"
+    command = ["docker", "image", "inspect"] if docker else ["buildah", "inspect", "--type=image"]
+    found = subprocess.run(
+        [*command, name], capture_output=True, text=True, check=False, env=_BUILDAH
+    )
+    if found.returncode != 0:
+        return None
+    told = json.loads(found.stdout)
+    return Image(name, told[0]["Config"] if docker else told["OCIv1"]["config"])
 
 
 def _buildah(*arguments: str) -> str:
