@@ -10,7 +10,7 @@ INSTALLED := { [ -e .venv/.installed ] || { echo 'Nothing is installed here, so 
 NOT_FETCHED = echo 'The Python packages could not be installed; the lines above say why.'; \
 	echo 'They come from the package index: look at network, proxy and free disk, then run make again.'; exit 75;
 
-.PHONY: help environment test-environment bench-environment demo up down status clean train test test-long cluster-test lint lock bench-lock
+.PHONY: help environment test-environment bench-environment demo up down status clean train test test-long cluster-test lint lock bench-lock images images-test helm
 
 help: ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -93,6 +93,20 @@ lock: .venv/.uv ## Write the locks anew from the requirement files
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements.txt -o requirements.lock
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements-test.txt -c requirements.lock -o requirements-test.lock
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header requirements-uv.txt -o requirements-uv.lock
+	$(BIN)/python -m images.role_locks
 
 bench-lock: .venv/.uv ## Write the lock of the peers' environment anew
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header bench/requirements.txt -o bench/requirements.lock
+
+# PREFIX, TAG, BASE, BUILD_ARGS and DEBIAN_MIRROR are described in images/build.sh.
+export PREFIX TAG BASE BUILD_ARGS DEBIAN_MIRROR
+IMAGE_ROLES = $(or $(ROLE),$(sort $(notdir $(patsubst %/,%,$(dir $(wildcard images/*/Dockerfile))))))
+
+images: ## Build the container images, or one: make images [ROLE=trainer]
+	@images/build.sh $(IMAGE_ROLES)
+
+images-test: test-environment ## Start programs in the images that were built and look into them
+	@$(PYTEST) -n 0 -m cluster tests/images
+
+helm: ## Fetch Helm into the user's cache, for the tests of the chart
+	@helm/fetch.sh

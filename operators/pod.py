@@ -27,6 +27,7 @@ class PodJob(KubernetesPodOperator):
 
     The pod ends with the task. Where the task's own process is lost, the next try goes on watching
     the pod that still runs, or starts another. A pod that waits for its start shows its events.
+    What the setting `pod_template` holds is the pod that all this is added to.
 
     Args:
         step: name of the step, as its result file is named.
@@ -60,7 +61,7 @@ class PodJob(KubernetesPodOperator):
                 V1EnvFromSource(secret_ref=V1SecretEnvSource(name=name))
                 for name in current.pod_secrets
             ],
-            container_resources=V1ResourceRequirements(limits={_GPU: str(gpus)}) if gpus else None,
+            pod_template_file=str(current.pod_template) if current.pod_template else None,
             cmds=["python"],
             do_xcom_push=False,  # no sidecar: the step leaves its result in the store
             on_finish_action="delete_pod",
@@ -77,6 +78,17 @@ class PodJob(KubernetesPodOperator):
         self.title = title
         self.gpus = gpus
         self.addresses: dict[str, str] = {}
+
+    def build_pod_request_obj(self, context: Any = None, **options: Any) -> V1Pod:
+        """The pod that is asked for: the template, completed by this step, and its GPUs."""
+        pod = super().build_pod_request_obj(context, **options)
+        if self.gpus:
+            # added here, since resources of an operator take the place of the template's
+            base = next(c for c in pod.spec.containers if c.name == self.base_container_name)
+            given = base.resources or V1ResourceRequirements()
+            given.limits = {**(given.limits or {}), _GPU: str(self.gpus)}
+            base.resources = given
+        return pod
 
     def execute(self, context: Any) -> dict[str, Any]:
         """Start the step or go on watching it, and hand on its figures."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 BUILD_DAG = "build_model"
 """Name of the DAG that builds models."""
@@ -31,3 +32,11 @@ APPROVALS = {
 def build_id_of(dag_id: str, run_id: str) -> str:
     """16 hexadecimal digits that stand for a run: run ids hold characters that HDFS refuses."""
     return hashlib.sha256(f"{dag_id}\n{run_id}".encode()).hexdigest()[:16]
+
+
+def code_of(folder: Path) -> str:
+    """sha256 over the modules of a package, to know what other code has made."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()

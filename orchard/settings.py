@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     pod_secrets: tuple[str, ...] = Field(
         default=(), description="Kubernetes secrets whose entries are variables of a step's pod."
     )
+    pod_template: Path | None = Field(
+        default=None, description="Pod as YAML that a step's pod begins with; its container: base."
+    )
 
     import_roots: tuple[Path, ...] = Field(
         default=(), description="Folders below which data may be imported; home/imports if empty."

@@ -21,6 +21,11 @@ def backbones() -> str:
     return f"{SHARED}/backbones"
 
 
+def backbones_complete() -> str:
+    """Which code made the backbones, and the names of their files; there when all of them are."""
+    return f"{SHARED}/backbones.json"
+
+
 def core_speed() -> str:
     """How fast a core of this installation is against the cost tables' reference, a number."""
     return f"{SHARED}/core_speed.json"

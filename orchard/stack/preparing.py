@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from orchard.blobs import Blobs, keys
 from orchard.errors import OrchardError
+from orchard.names import code_of
 from orchard.settings import REPOSITORY, Settings
 from orchard.stack import processes
 
@@ -52,38 +52,18 @@ def backbones(current: Settings, environment: Environment, say: Say) -> None:
     """Put the backbones' feature graphs into the store, where they are missing or were made by
     other code, and once the speed of this machine's cores beside them."""
     blobs = Blobs(current.blobs_root)
-    complete = f"{keys.SHARED}/backbones.json"
-    code = _code_of(REPOSITORY / "trainers" / "backbones")
-    if blobs.exists(complete):
-        made = blobs.read_json(complete)
-        if isinstance(made, dict) and made["code"] == code:
+    if blobs.exists(keys.backbones_complete()):
+        made = blobs.read_json(keys.backbones_complete())
+        if isinstance(made, dict) and made["code"] == code_of(
+            REPOSITORY / "trainers" / "backbones"
+        ):
             return
     say("Preparing the pretrained backbones, once")
-    folder = current.home / "backbones"
-    speed = current.home / "core_speed.json"
     _run_tool(
-        [sys.executable, "-m", "trainers", "backbones"]
-        + ["--folder", str(folder), "--core-speed", str(speed)],
+        [sys.executable, "-m", "trainers", "backbones", "--store"],
         environment,
         current.home / "logs" / "backbones.log",
     )
-    names = []
-    for path in sorted(folder.glob("*.*")):
-        blobs.write(f"{keys.SHARED}/backbones/{path.name}", path.read_bytes())
-        names.append(path.name)
-    if not blobs.exists(keys.core_speed()):
-        blobs.write(keys.core_speed(), speed.read_bytes())
-    blobs.write_json(complete, {"code": code, "files": names})
-    shutil.rmtree(folder)
-    speed.unlink()
-
-
-def _code_of(folder: Path) -> str:
-    """sha256 over the modules of a package."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _run_tool(command: list[str], environment: Environment, log: Path) -> None:

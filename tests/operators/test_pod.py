@@ -69,6 +69,53 @@ def test_spark_s_programs_run_in_spark_s_image_and_ask_for_no_gpu(cluster: Clust
     assert not (container.resources and container.resources.limits)
 
 
+TEMPLATE = """
+apiVersion: v1
+kind: Pod
+metadata: {name: step, labels: {app.kubernetes.io/component: step}}
+spec:
+  automountServiceAccountToken: false
+  priorityClassName: training
+  nodeSelector: {pool: jobs}
+  tolerations: [{key: jobs, operator: Exists}]
+  securityContext: {runAsNonRoot: true}
+  containers:
+    - name: base
+      image: another
+      envFrom: [{configMapRef: {name: settings}}]
+      resources: {requests: {cpu: "1", memory: 2Gi}, limits: {memory: 6Gi}}
+      securityContext: {readOnlyRootFilesystem: true}
+      volumeMounts: [{name: temporary, mountPath: /tmp}]
+  volumes: [{name: temporary, emptyDir: {}}]
+"""
+
+
+def test_a_pod_begins_with_the_template(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pod.yaml").write_text(TEMPLATE)
+    monkeypatch.setenv("ORCHARD_POD_TEMPLATE", str(tmp_path / "pod.yaml"))
+    monkeypatch.setenv("ORCHARD_POD_IMAGE_TRAINER", "registry/trainer:7")
+    settings.cache_clear()
+    pod, _ = rendered(cluster, ["trainers", "trial"], gpus=2)
+    (container,) = pod.spec.containers
+    assert container.image == "registry/trainer:7"
+    assert container.resources.requests == {"cpu": "1", "memory": "2Gi"}
+    assert container.resources.limits == {"memory": "6Gi", "nvidia.com/gpu": "2"}
+    assert container.env_from[0].config_map_ref.name == "settings"
+    assert container.security_context.read_only_root_filesystem is True
+    assert container.volume_mounts[0].mount_path == "/tmp"
+    assert pod.metadata.name.startswith(f"trial-{BUILD}")
+    assert pod.metadata.labels["app.kubernetes.io/component"] == "step"
+    assert pod.metadata.labels["orchard/build"] == BUILD
+    assert pod.spec.priority_class_name == "training"
+    assert pod.spec.node_selector == {"pool": "jobs"}
+    assert pod.spec.tolerations[0].key == "jobs"
+    assert pod.spec.automount_service_account_token is False
+    assert pod.spec.security_context.run_as_non_root is True
+    assert pod.spec.restart_policy == "Never"
+
+
 def test_the_pod_is_removed_and_its_figures_are_kept(cluster: Cluster) -> None:
     _, operator = rendered(cluster, ["trainers", "trial"])
     assert cluster.pods == {}

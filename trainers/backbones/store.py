@@ -6,11 +6,15 @@ import argparse
 import hashlib
 import json
 import logging
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from orchard.blobs import Blobs, keys
+from orchard.names import code_of
+from orchard.settings import settings
 from trainers.backbones import log_mel, speech_embedding, speech_graph
 from trainers.backbones.core_speed import core_speed
 from trainers.backbones.feature_graph import feature_graph
@@ -96,17 +100,42 @@ def _write(path: Path, data: bytes) -> bool:
     return True
 
 
-def main(arguments: Sequence[str]) -> int:
-    """`python -m trainers backbones --folder DIR [--core-speed FILE]`."""
-    parser = argparse.ArgumentParser(prog="trainers backbones", description=main.__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="where the files go")
-    parser.add_argument(
-        "--core-speed", type=Path, help="also measure this machine's cores, into this JSON file"
-    )
-    given = parser.parse_args(arguments)
-    write_backbones(given.folder)
-    if given.core_speed is not None:
+def store_backbones(blobs: Blobs) -> list[str]:
+    """Put the files of every backbone into the store, where they are missing or were made by other
+    code, and the speed of this machine's cores, where nobody has measured it; the files' names.
+
+    The list of all names is written last: who finds it finds everything that it names.
+    """
+    code = code_of(Path(__file__).parent)
+    complete = keys.backbones_complete()
+    if not blobs.exists(keys.core_speed()):
         speed = core_speed(min(backbones().values(), key=lambda each: each.parameters))
         logger.info("A core here has %.2f times the speed of the cost tables' reference", speed)
-        write_atomically(given.core_speed, json.dumps(speed).encode())
+        blobs.write_json(keys.core_speed(), speed)
+    if blobs.exists(complete):
+        made = blobs.read_json(complete)
+        if isinstance(made, dict) and made["code"] == code:
+            return []
+    with tempfile.TemporaryDirectory() as folder:
+        write_backbones(Path(folder))
+        paths = sorted(Path(folder).glob("*.*"))
+        for path in paths:
+            blobs.write(f"{keys.backbones()}/{path.name}", path.read_bytes())
+    names = [path.name for path in paths]
+    blobs.write_json(complete, {"code": code, "files": names})
+    return names
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`python -m trainers backbones --folder DIR`, or `--store`."""
+    parser = argparse.ArgumentParser(prog="trainers backbones", description=main.__doc__)
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--folder", type=Path, help="where the files go")
+    goal.add_argument("--store", action="store_true", help="into the store, where they are missing")
+    given = parser.parse_args(arguments)
+    if given.store:
+        names = store_backbones(Blobs(settings().blobs_root))
+        logger.info("%d files were missing in the store, or made by other code", len(names))
+    else:
+        write_backbones(given.folder)
     return 0

@@ -8,8 +8,9 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from orchard.blobs import Blobs, keys
 from trainers import __main__ as command_line
-from trainers.backbones import backbones, speech_embedding
+from trainers.backbones import backbones, speech_embedding, store
 from trainers.backbones.maps import feature_maps
 
 
@@ -37,16 +38,44 @@ def test_the_command_writes_every_backbone_and_leaves_it_be(
     assert "efficientnet-lite0: unchanged" in caplog.text
 
 
-def test_the_command_measures_the_cores(tmp_path: Path) -> None:
-    speed = tmp_path / "core_speed.json"
-    folder = str(tmp_path / "backbones")
-    assert command_line.main(["backbones", "--folder", folder, "--core-speed", str(speed)]) == 0
-    assert 0.2 <= json.loads(speed.read_text()) <= 2.0
-
-
 @pytest.mark.parametrize("arguments", [[], ["paint"]])
 def test_an_unknown_command_is_bad_input(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.main(arguments) == 64
     assert "backbones" in capsys.readouterr().err
+
+
+def test_the_store_gets_what_it_lacks_and_its_list_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = Blobs(f"file://{tmp_path / 'blobs'}")
+    written = []
+
+    def write(folder: Path) -> None:
+        written.append(folder)
+        (folder / "small.onnx").write_bytes(b"graph")
+        (folder / "small.json").write_text("{}")
+
+    monkeypatch.setattr(store, "write_backbones", write)
+    assert store.store_backbones(blobs) == ["small.json", "small.onnx"]
+    assert blobs.read(f"{keys.backbones()}/small.onnx") == b"graph"
+    complete = blobs.read_json(keys.backbones_complete())
+    assert complete["files"] == ["small.json", "small.onnx"]
+    assert not written[0].exists()
+    assert store.store_backbones(blobs) == []
+    assert len(written) == 1
+    blobs.write_json(keys.backbones_complete(), {**complete, "code": "other"})
+    assert store.store_backbones(blobs) == ["small.json", "small.onnx"]
+
+
+def test_the_speed_of_the_cores_is_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = Blobs(f"file://{tmp_path / 'blobs'}")
+    monkeypatch.setattr(store, "write_backbones", lambda folder: None)
+    store.store_backbones(blobs)
+    assert 0.2 <= blobs.read_json(keys.core_speed()) <= 2.0
+    blobs.write_json(keys.core_speed(), 0.3)
+    store.store_backbones(blobs)
+    assert blobs.read_json(keys.core_speed()) == 0.3
