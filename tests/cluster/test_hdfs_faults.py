@@ -148,7 +148,7 @@ def test_a_version_is_the_same_whatever_died_while_it_was_written(
 
 
 def test_work_goes_on_when_the_namenode_is_back(
-    broken: Hdfs, blobs: Blobs, orchard_home: Path, tmp_path: Path
+    broken: Hdfs, blobs: Blobs, tmp_path: Path
 ) -> None:
     blobs.write("ann/folder/old", b"old")
     calls: dict[str, Callable[[], object]] = {
@@ -156,9 +156,9 @@ def test_work_goes_on_when_the_namenode_is_back(
         "write": lambda: blobs.write("ann/folder/new", b"new"),
         "exists": lambda: blobs.exists("ann/folder/old"),
         "list": lambda: blobs.list("ann/folder"),
+        "download": lambda: blobs.download_folder("ann/folder", tmp_path / "goal"),
         "delete": lambda: blobs.delete("ann/folder/old"),
         "rename": lambda: blobs.rename_folder("ann/folder", "ann/moved"),
-        "download": lambda: blobs.download_folder("ann/folder", tmp_path / "goal"),
     }
     broken.kill_namenode()
     for name, call in calls.items():
