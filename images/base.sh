@@ -28,8 +28,8 @@ rm -rf var/lib/apt/lists/* var/cache/apt/* var/log/*.log var/log/apt var/cache/l
     usr/share/man/* usr/share/info/* usr/share/locale/*
 find usr/share/doc -type f ! -name copyright -delete
 : >etc/machine-id
-# the day on which a password was changed last is the day of this build
-sed -i -E 's/^([^:]*:[^:]*):[0-9]+:/\1:0:/' etc/shadow
+# the day on which a password was changed last is the day of this build (0: it has to be changed)
+sed -i -E 's/^([^:]*:[^:]*):[0-9]+:/\1:1:/' etc/shadow
 cd "$folder"
 tar -C root --one-file-system --sort=name --numeric-owner -cf rootfs.tar .
 printf '%s\n' 'FROM scratch' 'ADD rootfs.tar /' \
