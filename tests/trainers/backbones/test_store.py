@@ -10,7 +10,7 @@ import pytest
 
 from orchard.blobs import Blobs, keys
 from trainers import __main__ as command_line
-from trainers.backbones import backbones, speech_embedding, store
+from trainers.backbones import backbones, log_mel, speech_embedding, store
 from trainers.backbones.maps import feature_maps
 
 
@@ -20,7 +20,7 @@ def test_the_command_writes_every_backbone_and_leaves_it_be(
     caplog.set_level("INFO")
     assert command_line.main(["backbones", "--folder", str(tmp_path)]) == 0
     written = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    names = [*backbones(), *feature_maps(), speech_embedding.NAME]
+    names = [*backbones(), *feature_maps(), speech_embedding.NAME, log_mel.NAME]
     assert {p.name for p in written} == {f"{n}.{e}" for n in names for e in ("onnx", "json")}
     for name, backbone in backbones().items():
         facts = json.loads((tmp_path / f"{name}.json").read_text())
