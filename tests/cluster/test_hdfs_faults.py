@@ -147,9 +147,7 @@ def test_a_version_is_the_same_whatever_died_while_it_was_written(
     assert found == wanted
 
 
-def test_work_goes_on_when_the_namenode_is_back(
-    broken: Hdfs, blobs: Blobs, tmp_path: Path
-) -> None:
+def test_work_goes_on_when_the_namenode_is_back(broken: Hdfs, blobs: Blobs, tmp_path: Path) -> None:
     blobs.write("ann/folder/old", b"old")
     calls: dict[str, Callable[[], object]] = {
         "read": lambda: blobs.read("ann/folder/old"),
