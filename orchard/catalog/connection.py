@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -33,7 +34,10 @@ _NOT_ALLOWED = (13, 18)
 
 @lru_cache(maxsize=4)
 def _client(uri: str) -> MongoClient[Document]:
-    return MongoClient(uri, serverSelectionTimeoutMS=_WAIT_MILLISECONDS, tz_aware=True)
+    with warnings.catch_warnings():
+        # Of an option with a wrong value pymongo only warns, and goes on without it.
+        warnings.simplefilter("error", UserWarning)
+        return MongoClient(uri, serverSelectionTimeoutMS=_WAIT_MILLISECONDS, tz_aware=True)
 
 
 def documents(uri: str | None = None, database: str | None = None) -> Documents:
@@ -45,7 +49,7 @@ def documents(uri: str | None = None, database: str | None = None) -> Documents:
     """
     try:
         client = _client(uri or settings().documents_uri)
-    except (ConfigurationError, InvalidURI, ValueError, OSError) as error:
+    except (ConfigurationError, InvalidURI, UserWarning, ValueError, OSError) as error:
         raise BadInput(
             f"The address of the documents server cannot be used ({type(error).__name__})",
             way_out="See the options of ORCHARD_DOCUMENTS_URI in docs/operators.md",
