@@ -8,6 +8,7 @@ getting better leaves earlier; its best measure still competes when a rung is ha
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -170,11 +171,17 @@ def _take_measures(
     patience: int,
     least_gain: float,
 ) -> set[int]:
-    """Write the measures into the records; the candidates that early stopping ends."""
+    """Write the measures into the records; the candidates that early stopping ends, and those whose
+    weights ran away."""
     ended = set()
     for index, measure in population.measure().items():
         record = records[index]
         record.epochs = epoch
+        if not _is_finite(measure):
+            record.stopped = True
+            record.reason = f"ran away by epoch {epoch}: its figures are no numbers any more"
+            ended.add(index)
+            continue
         record.curve.append({"epoch": epoch, "score": measure.score, **measure.figures})
         if measure.score > record.score + least_gain:
             record.best, record.best_epoch = measure, epoch
@@ -187,6 +194,11 @@ def _take_measures(
             )
             ended.add(index)
     return ended
+
+
+def _is_finite(measure: Measure) -> bool:
+    values = (measure.score, *measure.figures.values())
+    return all(value is None or math.isfinite(value) for value in values)
 
 
 def _end(records: list[Record], indices: Sequence[int], reason: str, stopped: bool) -> None:

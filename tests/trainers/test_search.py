@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -64,6 +65,19 @@ def test_a_candidate_that_gets_no_better_is_stopped_early_with_curve_and_reason(
     assert [point["epoch"] for point in record.curve] == [1, 2, 3, 4, 5, 6]
     assert record.curve[0]["accuracy"] == 0.5
     assert population.trained == [20, 6]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_candidate_that_runs_away_is_stopped_and_leaves_numbers_only(number: float) -> None:
+    population = Scripted([rising(0.9), [0.3, 0.4, *[number] * 18], [number] * 20])
+    outcome = halve(population, [Rung(3, 5), Rung(2, 15)], patience=99)
+    by_index = {record.index: record for record in outcome.records}
+    assert [record.index for record in outcome.records] == [0, 1, 2]
+    assert by_index[1].stopped and by_index[2].stopped
+    assert by_index[1].best_epoch == 2 and "ran away by epoch 3" in by_index[1].reason
+    assert "ran away by epoch 1" in by_index[2].reason
+    assert population.trained == [20, 3, 1]
+    json.dumps([record.curve for record in outcome.records], allow_nan=False)
 
 
 def test_a_stopped_candidate_still_competes_with_its_best_score() -> None:
