@@ -23,7 +23,7 @@ from tests.cluster.hdfs import Hdfs
 hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
 
-_SECONDS_TO_START = 240.0
+_SECONDS_TO_START = 60.0
 _LONGEST = ("test_main_job.py", "test_kills.py", "test_tasks.py", "test_hundred_thousand.py")
 """Files whose tests take minutes. Workers take whole files, in this order and then as collected."""
 

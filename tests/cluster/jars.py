@@ -9,7 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-_FOLDER = Path(__file__).with_name("hadoop")
+from orchard.settings import REPOSITORY
+
+_FOLDER = REPOSITORY / "images" / "hdfs"
+"""Which jars, and their content: those of the image, so that both run the same Hadoop."""
 _SECONDS = 900.0
 
 
@@ -18,7 +21,7 @@ class NotFetched(RuntimeError):
 
 
 def hadoop() -> Path:
-    """The folder with the jars that `hadoop/SHA256SUMS` lists, each with the content it says.
+    """The folder with the jars that `images/hdfs/SHA256SUMS` lists, each with the content it says.
 
     Raises:
         NotFetched: Maven is missing or failed, or a jar is another than the one that is listed.
